@@ -28,7 +28,7 @@ namespace {
 /// What a row of the table is about.
 struct Line {
   std::string name;
-  Operation *frame = nullptr; ///< a sluice.stage, or the draft's sluice.model
+  Operation *part = nullptr; ///< a sluice.stage, or the draft's sluice.model
   PlaceAttr place;
   std::optional<ArrayRef<int64_t>> costs;
   std::optional<int64_t> stepRows;
@@ -42,8 +42,8 @@ double secondsOf(ArrayRef<int64_t> costs, int32_t rows) {
   return double(costs[index]) * 1e-9;
 }
 
-std::string layersOf(Operation *frame) {
-  auto layers = frame->getRegion(0).getOps<LayerOp>();
+std::string layersOf(Operation *part) {
+  auto layers = part->getRegion(0).getOps<LayerOp>();
   if (layers.empty())
     return "none";
   int64_t first = int64_t((*layers.begin()).getIndex()), last = first;
@@ -60,8 +60,8 @@ std::string memoryOf(const Device &device) {
              : formatBytes(double(device.memoryBytes));
 }
 
-int64_t checkpointsOf(Operation *frame) {
-  return int64_t(stretchesOf(frame).size()) - 1;
+int64_t checkpointsOf(Operation *part) {
+  return int64_t(stretchesOf(part).size()) - 1;
 }
 
 /// The stages in order, and the draft.
@@ -93,7 +93,7 @@ Expected<std::vector<Line>> rowsOf(ModuleOp module, PipelineOp pipeline) {
 /// The place, or those of a group's members; they are in the cluster.
 std::string namePlaces(const Cluster &cluster, const Line &row) {
   SmallVector<PlaceAttr> places = {row.place};
-  if (auto stage = dyn_cast<StageOp>(row.frame))
+  if (auto stage = dyn_cast<StageOp>(row.part))
     places = llvm::to_vector(stage.getPlaces().getAsRange<PlaceAttr>());
   std::string names;
   for (PlaceAttr place : places)
@@ -107,7 +107,7 @@ int64_t memoryAt(PlaceAttr place, ArrayRef<Line> rows) {
   int64_t sum = 0;
   for (const Line &row : rows)
     if (row.place == place) {
-      ModelCost cost = costOfFrame(row.frame);
+      ModelCost cost = costOfPart(row.part);
       sum += stageMemoryBytes(cost, wholeModel(cost), row.contextLength);
     }
   return sum;
@@ -116,7 +116,7 @@ int64_t memoryAt(PlaceAttr place, ArrayRef<Line> rows) {
 /// The longest stretch of the longest step, or of one row where none is known.
 double longestStretch(const Line &row, int64_t context, const Device &device) {
   return *llvm::max_element(
-      stretchSeconds(row.frame, row.stepRows.value_or(1), context, device));
+      stretchSeconds(row.part, row.stepRows.value_or(1), context, device));
 }
 
 /// What becomes of a single row.
@@ -157,13 +157,13 @@ Expected<std::string> sluice::explainStages(ModuleOp module) {
     Expected<Place> place = fromPlaceAttr(*cluster, row.place);
     if (!place)
       return place.status();
-    auto stage = dyn_cast<StageOp>(row.frame);
+    auto stage = dyn_cast<StageOp>(row.part);
     Expected<Device> found =
         stage ? deviceOf(*cluster, stage) : cluster->device(*place);
     if (!found)
       return found.status();
     const Device &device = *found;
-    StageCost cost = stageCostOf(row.frame, device);
+    StageCost cost = stageCostOf(row.part, device);
     int64_t context = std::min(row.contextLength, predictedContext);
     SmallVector<int64_t> costs =
         row.costs ? llvm::to_vector(*row.costs) : predictedCosts(cost, context);
@@ -176,12 +176,12 @@ Expected<std::string> sluice::explainStages(ModuleOp module) {
     } else {
       head = *place;
     }
-    table.add({row.name, namePlaces(*cluster, row), layersOf(row.frame),
+    table.add({row.name, namePlaces(*cluster, row), layersOf(row.part),
                formatBytes(double(cost.memoryBytes())),
                formatSeconds(secondsOf(costs, 1)),
                formatSeconds(secondsOf(costs, 8)),
                formatBytes(double(memoryAt(row.place, *rows))),
-               memoryOf(device), std::to_string(checkpointsOf(row.frame)),
+               memoryOf(device), std::to_string(checkpointsOf(row.part)),
                formatSeconds(longestStretch(row, context, device)),
                row.stepRows ? std::to_string(*row.stepRows) : "-"});
   }

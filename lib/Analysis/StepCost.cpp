@@ -42,7 +42,7 @@ OpCost sluice::costOfJoining(int64_t columns) {
 }
 
 //===----------------------------------------------------------------------===//
-// Parts of a frame
+// Parts of a part
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -79,22 +79,22 @@ static int64_t sumOf(const Weights &weights) {
 }
 
 static PartCost costOfLayer(LayerOp layer) {
-  PartCost part;
+  PartCost cost;
   Weights weights;
   for (Operation &op : layer.getBody().front()) {
     addWeights(&op, weights);
     if (auto costs = dyn_cast<CostInterface>(op);
         costs && !isa<CheckpointOp>(op))
-      part.ops.push_back(costOf(costs));
+      cost.ops.push_back(costOf(costs));
   }
-  part.memoryBytes = sumOf(weights);
-  return part;
+  cost.memoryBytes = sumOf(weights);
+  return cost;
 }
 
-ModelCost sluice::costOfFrame(Operation *frame) {
+ModelCost sluice::costOfPart(Operation *part) {
   ModelCost model;
   Weights before, behind;
-  for (Operation &op : frame->getRegion(0).front()) {
+  for (Operation &op : part->getRegion(0).front()) {
     if (auto layer = dyn_cast<LayerOp>(op)) {
       model.layers.push_back(costOfLayer(layer));
       model.hidden = getWidth(layer.getResult().getType());
@@ -114,8 +114,8 @@ ModelCost sluice::costOfFrame(Operation *frame) {
   return model;
 }
 
-StageCost sluice::stageCostOf(Operation *frame, const Device &device) {
-  ModelCost model = costOfFrame(frame);
+StageCost sluice::stageCostOf(Operation *part, const Device &device) {
+  ModelCost model = costOfPart(part);
   return {model, wholeModel(model), device};
 }
 
@@ -124,10 +124,10 @@ StageCost sluice::stageCostOf(Operation *frame, const Device &device) {
 //===----------------------------------------------------------------------===//
 
 /// Calls `visit` for each executed op and each checkpoint.
-static void walkExecuted(Operation *frame,
+static void walkExecuted(Operation *part,
                          llvm::function_ref<void(Operation *, bool)> visit) {
   bool behindLayers = false;
-  for (Operation &op : frame->getRegion(0).front()) {
+  for (Operation &op : part->getRegion(0).front()) {
     auto layer = dyn_cast<LayerOp>(op);
     if (!layer) {
       visit(&op, behindLayers);
@@ -139,9 +139,9 @@ static void walkExecuted(Operation *frame,
   }
 }
 
-SmallVector<SmallVector<FrameOp>> sluice::stretchesOf(Operation *frame) {
-  SmallVector<SmallVector<FrameOp>> stretches(1);
-  walkExecuted(frame, [&](Operation *op, bool behindLayers) {
+SmallVector<SmallVector<ExecutedOp>> sluice::stretchesOf(Operation *part) {
+  SmallVector<SmallVector<ExecutedOp>> stretches(1);
+  walkExecuted(part, [&](Operation *op, bool behindLayers) {
     if (isa<CheckpointOp>(op))
       stretches.emplace_back();
     else if (auto costs = dyn_cast<CostInterface>(op))
@@ -150,22 +150,22 @@ SmallVector<SmallVector<FrameOp>> sluice::stretchesOf(Operation *frame) {
   return stretches;
 }
 
-SmallVector<FrameOp> sluice::executedOps(Operation *frame) {
-  SmallVector<FrameOp> ops;
-  for (const SmallVector<FrameOp> &stretch : stretchesOf(frame))
+SmallVector<ExecutedOp> sluice::executedOps(Operation *part) {
+  SmallVector<ExecutedOp> ops;
+  for (const SmallVector<ExecutedOp> &stretch : stretchesOf(part))
     llvm::append_range(ops, stretch);
   return ops;
 }
 
-SmallVector<double> sluice::stretchSeconds(Operation *frame, int64_t rows,
+SmallVector<double> sluice::stretchSeconds(Operation *part, int64_t rows,
                                            int64_t context,
                                            const Device &device) {
   SmallVector<double> seconds;
-  for (const SmallVector<FrameOp> &stretch : stretchesOf(frame)) {
+  for (const SmallVector<ExecutedOp> &stretch : stretchesOf(part)) {
     double sum = seconds.empty()
                      ? device.overheadSeconds + double(rows) * device.rowSeconds
                      : 0;
-    for (const FrameOp &op : stretch)
+    for (const ExecutedOp &op : stretch)
       sum += op.seconds(rows, context, device);
     seconds.push_back(sum);
   }
@@ -174,9 +174,9 @@ SmallVector<double> sluice::stretchSeconds(Operation *frame, int64_t rows,
 
 /// The longest stretch that an op needs, where it may be cut as far as can be;
 /// `before` is what the first stretch has spent already.
-static double shortestStretch(const FrameOp &op, int64_t rows, int64_t context,
-                              const Device &device, double before,
-                              double limit) {
+static double shortestStretch(const ExecutedOp &op, int64_t rows,
+                              int64_t context, const Device &device,
+                              double before, double limit) {
   double whole = before + op.seconds(rows, context, device);
   auto linear = dyn_cast<LinearOp>(op.op);
   if (!linear || whole <= limit)
@@ -190,9 +190,9 @@ static double shortestStretch(const FrameOp &op, int64_t rows, int64_t context,
                   opSeconds(costOfJoining(columns), rows, context, device));
 }
 
-int64_t sluice::rowsOfStretches(Operation *frame, int64_t max, int64_t context,
+int64_t sluice::rowsOfStretches(Operation *part, int64_t max, int64_t context,
                                 const Device &device, double seconds) {
-  SmallVector<FrameOp> ops = executedOps(frame);
+  SmallVector<ExecutedOp> ops = executedOps(part);
   auto shortest = [&](size_t i, int64_t rows) {
     double overhead = device.overheadSeconds + double(rows) * device.rowSeconds;
     return shortestStretch(ops[i], rows, context, device, i == 0 ? overhead : 0,
@@ -205,7 +205,7 @@ int64_t sluice::rowsOfStretches(Operation *frame, int64_t max, int64_t context,
     return true;
   };
   int64_t low = 1;
-  int64_t high = stageCostOf(frame, device).fullRows(max, context) + 1;
+  int64_t high = stageCostOf(part, device).fullRows(max, context) + 1;
   while (low + 1 < high) {
     int64_t middle = low + (high - low) / 2;
     (keeps(middle) ? low : high) = middle;

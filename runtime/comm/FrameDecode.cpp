@@ -90,7 +90,7 @@ public:
 
   void read(StageTiming &timing) {
     timing.rows = in.getInRange<int32_t>("a step's rows", 0, maxInt32);
-    timing.left = in.getInRange<int32_t>("rows that left", 0, timing.rows);
+    timing.departed = in.getInRange<int32_t>("rows that left", 0, timing.rows);
     timing.busyNanos = in.getInRange<int64_t>("a busy time", 0, maxNanos);
     timing.idleNanos = in.getInRange<int64_t>("an idle time", 0, maxNanos);
   }
@@ -209,7 +209,7 @@ void readActivations(WireReader &in, size_t frameBytes, int64_t rows,
   activations.data = {};
   if (!in.ok() || width == 0)
     return;
-  size_t offset = frameBytes - in.left();
+  size_t offset = frameBytes - in.remaining();
   for (uint8_t zero : in.take(layout::aligned(offset) - offset))
     if (zero != 0)
       in.fail(failure("padding is not zero"));
@@ -292,10 +292,10 @@ Status FrameCodec::decodeError(std::span<const uint8_t> bytes,
     return header.status();
   WireReader in(bodyOf(bytes));
   frame.rank = in.getInRange<int32_t>("a rank", 0, maxInt32);
-  if (in.ok() && in.left() > static_cast<size_t>(bounds.textBytes))
-    in.fail(failure("a text of ", in.left(), " bytes, the limit is ",
+  if (in.ok() && in.remaining() > static_cast<size_t>(bounds.textBytes))
+    in.fail(failure("a text of ", in.remaining(), " bytes, the limit is ",
                     bounds.textBytes));
-  std::span<const uint8_t> text = in.take(in.left());
+  std::span<const uint8_t> text = in.take(in.remaining());
   frame.text.assign(text.begin(), text.end());
   return finish(in, FrameKind::Error);
 }

@@ -132,7 +132,7 @@ void put(WireWriter &writer, const Row &row) {
 
 void put(WireWriter &writer, const StageTiming &timing) {
   writer.put(timing.rows);
-  writer.put(timing.left);
+  writer.put(timing.departed);
   writer.put(timing.busyNanos);
   writer.put(timing.idleNanos);
 }

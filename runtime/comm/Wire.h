@@ -99,7 +99,7 @@ public:
     return firstError.ok() ? count : 0;
   }
 
-  size_t left() const { return rest.size(); }
+  size_t remaining() const { return rest.size(); }
 
   void fail(Status error) {
     if (firstError.ok())

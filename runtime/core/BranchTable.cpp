@@ -73,10 +73,10 @@ void BranchTable::cut(SequenceId sequence, NodeId tip, int64_t length) {
   pages.truncate(sequence, length);
 }
 
-Expected<BranchTable::Place>
+Expected<BranchTable::BranchEnd>
 BranchTable::extend(SequenceId sequence, const Row &row, uint64_t step) {
   assert(pages.length(sequence) == row.position);
-  Place place{sequence, std::nullopt, std::nullopt};
+  BranchEnd place{sequence, std::nullopt, std::nullopt};
   // A copy needs no rows of this step: whoever else holds the page holds it to
   // its end, so what is in it up to here was computed in earlier steps.
   Status grown = pages.grow(sequence, int64_t{row.position} + 1, &place.copy);
@@ -87,13 +87,13 @@ BranchTable::extend(SequenceId sequence, const Row &row, uint64_t step) {
   return place;
 }
 
-Expected<BranchTable::Place> BranchTable::fork(SequenceId parent,
-                                               const Row &row, uint64_t step) {
+Expected<BranchTable::BranchEnd>
+BranchTable::fork(SequenceId parent, const Row &row, uint64_t step) {
   Expected<CachePages::Fork> forked = pages.fork(parent, row.position);
   if (!forked)
     return forked.status();
   link(row.request, forked->sequence);
-  Expected<Place> place = extend(forked->sequence, row, step);
+  Expected<BranchEnd> place = extend(forked->sequence, row, step);
   if (!place) {
     closeWhere(row.request,
                [&](SequenceId at) { return at == forked->sequence; });
@@ -116,23 +116,24 @@ Expected<SequenceId> BranchTable::begin(RequestId request, NodeId tip,
   return opened;
 }
 
-Expected<BranchTable::Place> BranchTable::openFirst(const Row &row,
-                                                    uint64_t step) {
+Expected<BranchTable::BranchEnd> BranchTable::openFirst(const Row &row,
+                                                        uint64_t step) {
   Expected<SequenceId> opened = begin(row.request, noNode, {});
   if (!opened)
     return opened.status();
-  Expected<Place> place = extend(*opened, row, step);
+  Expected<BranchEnd> place = extend(*opened, row, step);
   if (!place)
     closeWhere(row.request, [&](SequenceId at) { return at == *opened; });
   return place;
 }
 
-Expected<std::optional<BranchTable::Place>>
+Expected<std::optional<BranchTable::BranchEnd>>
 BranchTable::place(StageTree &tree, const Row &row, uint64_t step) {
-  auto result = [](Expected<Place> place) -> Expected<std::optional<Place>> {
+  auto result =
+      [](Expected<BranchEnd> place) -> Expected<std::optional<BranchEnd>> {
     if (!place)
       return place.status();
-    return std::optional<Place>(place.take());
+    return std::optional<BranchEnd>(place.take());
   };
   // Sent again, and nothing behind it: computed again where it is. Otherwise
   // what is behind it stays, on its own branch.
@@ -150,7 +151,7 @@ BranchTable::place(StageTree &tree, const Row &row, uint64_t step) {
   assert(parent && "the caller has looked");
   Holder holder = holderOf(tree, *parent);
   if (holder.sequence == none)
-    return std::optional<Place>();
+    return std::optional<BranchEnd>();
   if (!holder.isTip && (known || !holder.restIsDead))
     return result(fork(holder.sequence, row, step));
   if (!holder.isTip)
@@ -176,11 +177,11 @@ bool BranchTable::prune(StageTree &tree, uint64_t step) {
   return complete;
 }
 
-void BranchTable::dropLeft(StageTree &tree) {
+void BranchTable::dropDeparted(StageTree &tree) {
   closeWhere(tree.request(), [&](SequenceId sequence) {
     NodeId tip = branches[sequence].tip;
     int64_t length = pages.length(sequence);
-    for (StageNode *node = tree.findAny(tip); node && node->left;
+    for (StageNode *node = tree.findAny(tip); node && node->hasLeft;
          node = tree.findAny(tip)) {
       tip = node->parent;
       length = node->position;

@@ -40,7 +40,7 @@ public:
   Expected<SequenceId> begin(RequestId request, NodeId tip,
                              std::span<const int32_t> prefix);
 
-  struct Place {
+  struct BranchEnd {
     SequenceId sequence = 0;
     std::optional<PageCopy> copy; ///< before the row is computed
     /// Set where the branch was forked for the row: its rows from this position
@@ -53,8 +53,8 @@ public:
   /// where no branch holds the parent. O(branches of the request + nodes behind
   /// the parent), mostly O(1). Error: no room in the cache; nothing changed but
   /// what was dead.
-  Expected<std::optional<Place>> place(StageTree &tree, const Row &row,
-                                       uint64_t step);
+  Expected<std::optional<BranchEnd>> place(StageTree &tree, const Row &row,
+                                           uint64_t step);
 
   /// Closes the branches whose tip neither is the confirmed node nor descends
   /// from it, where the confirmed node is known; those with rows of step `step`
@@ -63,7 +63,7 @@ public:
 
   /// Cuts the branches back to before the rows that have left their step.
   /// O(branches of the request + rows that have left).
-  void dropLeft(StageTree &tree);
+  void dropDeparted(StageTree &tree);
 
   /// The page with the positions from `index` * pageTokens on of the path to a
   /// node that is confirmed, or will be; none where no branch has them. O(nodes
@@ -98,9 +98,10 @@ private:
                Holder &holder);
   Holder holderOf(StageTree &tree, const StageNode &node);
   bool leadsTo(StageTree &tree, NodeId tip, NodeId node) const;
-  Expected<Place> extend(SequenceId sequence, const Row &row, uint64_t step);
-  Expected<Place> fork(SequenceId parent, const Row &row, uint64_t step);
-  Expected<Place> openFirst(const Row &row, uint64_t step);
+  Expected<BranchEnd> extend(SequenceId sequence, const Row &row,
+                             uint64_t step);
+  Expected<BranchEnd> fork(SequenceId parent, const Row &row, uint64_t step);
+  Expected<BranchEnd> openFirst(const Row &row, uint64_t step);
   void cut(SequenceId sequence, NodeId tip, int64_t length);
   template <typename Goes> void closeWhere(RequestId request, Goes goes);
 

@@ -147,9 +147,9 @@ void Head::State::release(HeadRequest &request) {
   if (std::exchange(request.launchDue, false))
     std::erase(certainDue, id);
   request.cancelDue = false;
-  if (!request.promptLeft())
+  if (!request.promptSent())
     std::erase(prefilling, id);
-  if (request.promptLeft()) {
+  if (request.promptSent()) {
     --generating;
     generatingAt -= std::ssize(request.path);
   }
@@ -196,7 +196,7 @@ void Head::State::measureSteps(const ResultFrame &frame) {
   }
   int64_t longest = 0;
   for (const StageTiming &timing : frame.timings) {
-    if (timing.rows != rows || timing.left > 0)
+    if (timing.rows != rows || timing.departed > 0)
       return;
     longest = std::max(longest, timing.busyNanos);
   }
@@ -424,8 +424,8 @@ Expected<std::optional<RequestId>> Head::submit(RequestSpec &spec, Time now,
   return std::optional<RequestId>(state->idOf(*free));
 }
 
-ComingPrefix Head::inherit(RequestId heir, const ComingPrefix &left) const {
-  ComingPrefix prefix = left;
+ComingPrefix Head::inherit(RequestId heir, const ComingPrefix &gone) const {
+  ComingPrefix prefix = gone;
   prefix.from = heir;
   prefix.firstNode = state->requests[static_cast<size_t>(heir)].firstNode;
   return prefix;

@@ -241,8 +241,8 @@ public:
   /// are waited for, the shortest first. O(1).
   bool await(const ComingPrefix &prefix);
   /// The same prefix, or what there is of it, of the request that has this
-  /// slot now: it was submitted because who computed `left` is gone.
-  ComingPrefix inherit(RequestId heir, const ComingPrefix &left) const;
+  /// slot now: it was submitted because who computed `gone` has left.
+  ComingPrefix inherit(RequestId heir, const ComingPrefix &gone) const;
 
   /// Admits a request: its rows leave in chunks. With maxTokens 0 it ends once
   /// its prompt has been reported on, at once where it need not be. Nothing,

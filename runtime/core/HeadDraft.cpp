@@ -28,7 +28,7 @@ bool Head::State::wantsGuesses(const HeadRequest &request) const {
   if (depthLimit(request) < 1)
     return false;
   if (options.mode == SpeculationMode::Sync)
-    return !request.rootInFlight() && request.promptLeft();
+    return !request.rootInFlight() && request.promptSent();
   return options.continuous || request.burst < options.draftRows;
 }
 
@@ -134,7 +134,7 @@ void Head::State::askForFrontier(StepFrame &frame) {
 
 /// Whether the draft has still to answer for the level of the tree that it is
 /// at, or to begin one.
-bool Head::State::levelLeft(const HeadRequest &request) const {
+bool Head::State::levelIsSent(const HeadRequest &request) const {
   if (batchGuesses() == 0 ||
       request.levels >= std::min(options.depth, depthLimit(request)))
     return false;
@@ -146,7 +146,7 @@ bool Head::State::levelLeft(const HeadRequest &request) const {
 
 /// Sync mode: the guesses of the last level.
 void Head::State::askForLevel(HeadRequest &request, StepFrame &frame) {
-  if (request.levels == 0 || !levelLeft(request))
+  if (request.levels == 0 || !levelIsSent(request))
     return;
   for (GuessNode &node : request.tree.nodes())
     if (node.depth == request.levels && node.expansion == Expansion::Open) {
@@ -233,7 +233,7 @@ void Head::State::addCandidates(HeadRequest &request, int32_t parent,
 /// Sync mode: goes on to the next level once the draft has answered for all of
 /// this one.
 void Head::State::endLevel(HeadRequest &request) {
-  if (!request.active || request.rootInFlight() || !request.promptLeft())
+  if (!request.active || request.rootInFlight() || !request.promptSent())
     return;
   int64_t before = 0;
   for (const GuessNode &node : request.tree.nodes()) {

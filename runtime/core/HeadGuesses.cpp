@@ -143,8 +143,8 @@ void Head::State::note(const HeadRequest &request, const GuessNode &node,
 /// Roots that are known and have their trees, once the last batch is through.
 void Head::State::sendBatches(Time now) {
   for (HeadRequest &request : requests)
-    if (request.active && request.promptLeft() && !request.rootInFlight() &&
-        request.outstanding == 0 && !levelLeft(request))
+    if (request.active && request.promptSent() && !request.rootInFlight() &&
+        request.outstanding == 0 && !levelIsSent(request))
       sendBatch(request, now);
 }
 

@@ -277,7 +277,7 @@ void Head::State::addKnownRows(PromptStep &step, HeadRequest &request,
   step.room -= rows;
   if (request.spec.unscored() > 0)
     step.outputs -= rows;
-  else if (request.promptLeft())
+  else if (request.promptSent())
     --step.outputs; // of its last row comes a token
   step.positions += positionsOf(first, rows);
   if (rowFrames.empty() || rowFrames.back().step != frame.step)
@@ -293,7 +293,7 @@ HeadRequest *Head::State::soonestDone(const PromptStep &step) {
     HeadRequest &request = requests[static_cast<size_t>(id)];
     if (request.spec.unscored() > 0 && step.outputs <= 0)
       continue;
-    if (!soonest || request.rowsLeft() < soonest->rowsLeft())
+    if (!soonest || request.rowsToSend() < soonest->rowsToSend())
       soonest = &request;
   }
   return soonest;
@@ -317,7 +317,7 @@ StepFrame *Head::State::sendPrompts(StepFrame *frame, Time now) {
       if (fits == 0)
         break;
       frame = &frameToOpenIn(frame, idOf(*next), now);
-      addKnownRows(step, *next, *frame, std::min(fits, next->rowsLeft()));
+      addKnownRows(step, *next, *frame, std::min(fits, next->rowsToSend()));
     }
     giveSlot(*frame, /*hasPrompt=*/true, now);
     frame = nullptr;
@@ -381,7 +381,7 @@ int64_t Head::State::sendKnownRows(HeadRequest &request, StepFrame &frame,
                           .certain = true,
                           .wantsOutput = isScored});
   }
-  if (!request.promptLeft()) {
+  if (!request.promptSent()) {
     if (ledger.sharesPrefixes())
       chunks.push_back({.step = frame.step,
                         .request = id,

@@ -86,11 +86,11 @@ struct HeadRequest {
 
   /// Known rows to send until somebody can go on: another that waits for some
   /// of them, or the request itself.
-  int64_t rowsLeft() const {
+  int64_t rowsToSend() const {
     return (awaitedRows > knownSent ? awaitedRows : knownRows) - knownSent;
   }
   /// Whether all of the known rows have left.
-  bool promptLeft() const { return knownSent == knownRows; }
+  bool promptSent() const { return knownSent == knownRows; }
   /// Whether it waits for its prompt's result, or still for its rows to leave.
   bool inPrompt() const {
     return static_cast<int64_t>(path.size()) == knownRows;
@@ -237,7 +237,7 @@ struct Head::State {
   int64_t batchGuesses() const;
   bool guessesCanPay() const;
   void ask(HeadRequest &request, StepFrame &frame, const Row &row);
-  bool levelLeft(const HeadRequest &request) const;
+  bool levelIsSent(const HeadRequest &request) const;
   void endLevel(HeadRequest &request);
   void takeAnswer(const AskedRow &asked, const GuessRow *guesses);
   void addCandidates(HeadRequest &request, int32_t parent,

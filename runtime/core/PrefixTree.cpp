@@ -84,8 +84,8 @@ int64_t PrefixTree::depth(SharedPage node) const {
 
 void PrefixTree::pathTo(SharedPage node, std::span<SharedPage> path) const {
   assert(std::ssize(path) == depth(node));
-  for (size_t left = path.size(); left > 0; --left) {
-    path[left - 1] = node;
+  for (size_t remaining = path.size(); remaining > 0; --remaining) {
+    path[remaining - 1] = node;
     node = nodes[node].parent;
   }
 }

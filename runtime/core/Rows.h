@@ -140,7 +140,7 @@ struct PinPage {
 /// What a stage did in the step that a frame comes from.
 struct StageTiming {
   int32_t rows = 0;      ///< at the step's start
-  int32_t left = 0;      ///< rows that left it at checkpoints
+  int32_t departed = 0;  ///< rows that left it at checkpoints
   int64_t busyNanos = 0; ///< computing
   int64_t idleNanos = 0; ///< waiting for work before it
 };

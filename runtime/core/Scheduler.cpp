@@ -390,8 +390,8 @@ bool Scheduler::waitsForPrefix(Waiting &request,
     return false;
   if (awaits && head.await(*awaits))
     return true;
-  if (awaits && changed && changed->left.from == awaits->from &&
-      changed->left.firstNode == awaits->firstNode) {
+  if (awaits && changed && changed->gone.from == awaits->from &&
+      changed->gone.firstNode == awaits->firstNode) {
     ComingPrefix next = changed->now;
     next.pages = std::min(awaits->pages, next.pages);
     next.rest = awaits->pages + awaits->rest - next.pages;

@@ -184,7 +184,7 @@ private:
   using Queue = std::map<QueuePriority, Waiting>;
   /// Who computes what others wait for has left, and one of them goes on.
   struct Handover {
-    ComingPrefix left, now;
+    ComingPrefix gone, now;
   };
   /// Which request is to be looked at when.
   using Alarm = std::pair<Time, RequestNumber>;

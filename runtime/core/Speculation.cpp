@@ -49,7 +49,7 @@ double toNanos(Time time) { return static_cast<double>(time.count()); }
 
 /// Between the kept row counts `low` and `low + 1`, at `share` of the way;
 /// above 1 beyond the last.
-struct StepTimes::Place {
+struct StepTimes::Interpolation {
   size_t low = 0;
   double share = 0;
 };
@@ -61,7 +61,7 @@ StepTimes::StepTimes(std::span<const Time> predicted) {
   settle();
 }
 
-StepTimes::Place StepTimes::placeOf(int64_t rows) {
+StepTimes::Interpolation StepTimes::interpolationOf(int64_t rows) {
   assert(rows >= 1);
   size_t low = 0;
   while (low + 2 < rowCounts.size() && rowCounts[low + 1] <= rows)
@@ -70,7 +70,7 @@ StepTimes::Place StepTimes::placeOf(int64_t rows) {
                    (rowCounts[low + 1] - rowCounts[low])};
 }
 
-double StepTimes::at(const Place &place) const {
+double StepTimes::at(const Interpolation &place) const {
   return rising[place.low] +
          place.share * (rising[place.low + 1] - rising[place.low]);
 }
@@ -84,7 +84,7 @@ void StepTimes::settle() {
 void StepTimes::measure(int64_t rows, Time took) {
   if (rows < 1 || took <= Time(0))
     return;
-  Place place = placeOf(rows);
+  Interpolation place = interpolationOf(rows);
   double before = at(place);
   // The kept counts beside `rows`; only one where it is kept itself, and the
   // last where it is beyond.
@@ -108,11 +108,13 @@ void StepTimes::measure(int64_t rows, Time took) {
 }
 
 bool StepTimes::isMeasured(int64_t rows) const {
-  Place place = placeOf(rows);
+  Interpolation place = interpolationOf(rows);
   return samples[place.low] > 0 || samples[place.low + 1] > 0;
 }
 
-Time StepTimes::get(int64_t rows) const { return toTime(at(placeOf(rows))); }
+Time StepTimes::get(int64_t rows) const {
+  return toTime(at(interpolationOf(rows)));
+}
 
 StepTimes StepTimes::slowestOf(std::span<const StepTimes> stages) {
   assert(!stages.empty());
@@ -191,7 +193,7 @@ void SpeculationPolicy::measureStages(std::span<const StageTiming> timings) {
     stages.resize(timings.size(), known.slowest);
   for (size_t i = 0; i < timings.size(); ++i)
     // What rows that left would have cost is not known.
-    if (timings[i].rows > 0 && timings[i].left == 0)
+    if (timings[i].rows > 0 && timings[i].departed == 0)
       stages[i].measure(timings[i].rows, Time(timings[i].busyNanos));
   known.slowest = StepTimes::slowestOf(stages);
 }

@@ -109,9 +109,9 @@ public:
   static StepTimes slowestOf(std::span<const StepTimes> stages);
 
 private:
-  struct Place;
-  static Place placeOf(int64_t rows);
-  double at(const Place &place) const;
+  struct Interpolation;
+  static Interpolation interpolationOf(int64_t rows);
+  double at(const Interpolation &place) const;
   void settle();
 
   std::array<double, rowCounts.size()> nanos{};  ///< as measured

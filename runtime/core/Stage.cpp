@@ -110,7 +110,7 @@ std::span<const RowMove> Stage::checkpoint() {
   State &s = *state;
   assert(s.inStep);
   ++s.counters.checkpoints;
-  s.cancelsOfLeft.clear();
+  s.cancelsOfDeparted.clear();
   if (!s.judge())
     return {};
   s.keepAncestors();
@@ -142,7 +142,7 @@ std::span<const RowMove> Stage::leave(std::span<const uint8_t> alive) {
   assert(s.inStep &&
          (alive.empty() || std::ssize(alive) == s.rows.batch().rows()));
   ++s.counters.checkpoints;
-  s.cancelsOfLeft.clear();
+  s.cancelsOfDeparted.clear();
   if (alive.empty())
     return {};
   s.alive.assign(alive.begin(), alive.end());
@@ -153,14 +153,14 @@ std::span<const RowMove> Stage::leave(std::span<const uint8_t> alive) {
 std::span<const RowMove> Stage::dropOrphans() {
   State &s = *state;
   assert(s.inStep);
-  s.cancelsOfLeft.clear();
+  s.cancelsOfDeparted.clear();
   if (!s.findOrphans())
     return {};
   return s.takeOut();
 }
 
-std::span<const Time> Stage::cancelsOfLeft() const {
-  return state->cancelsOfLeft;
+std::span<const Time> Stage::cancelsOfDeparted() const {
+  return state->cancelsOfDeparted;
 }
 
 void Stage::finishStep(StepFrame &outgoing) {

@@ -163,7 +163,7 @@ public:
   /// decided each. A row counts for the first cancel that it is dead by; one
   /// that died of a mark that came with a frame, before its cancel, for none.
   /// Valid as long as the moves.
-  std::span<const Time> cancelsOfLeft() const;
+  std::span<const Time> cancelsOfDeparted() const;
 
   /// Ends the step: appends to `outgoing`, which is empty, what the next stage
   /// has to know: rows with their order as in rows() (the next stage sorts),
@@ -188,8 +188,8 @@ public:
     /// Of them, guesses that stayed to the end of their step.
     uint64_t guesses = 0;
     uint64_t droppedAtMailbox = 0;
-    uint64_t repeated = 0;         ///< rows that were in the step already
-    uint64_t leftAtCheckpoint = 0; ///< of `rows`
+    uint64_t repeated = 0;             ///< rows that were in the step already
+    uint64_t departedAtCheckpoint = 0; ///< of `rows`
     uint64_t checkpoints = 0;
     uint64_t tombstones = 0;
   };

@@ -42,8 +42,8 @@ Stage::State::State(const StageLimits &limits, CachePages &pages,
   pins.reserve(shared.size());
   closes.reserve(static_cast<size_t>(limits.requests));
   alive.reserve(static_cast<size_t>(limits.rows));
-  left.reserve(static_cast<size_t>(limits.rows));
-  cancelsOfLeft.reserve(static_cast<size_t>(limits.rows));
+  departed.reserve(static_cast<size_t>(limits.rows));
+  cancelsOfDeparted.reserve(static_cast<size_t>(limits.rows));
   prefixPages.reserve(
       static_cast<size_t>(CachePages::pagesFor(limits.contextLength)));
 }
@@ -51,7 +51,7 @@ Stage::State::State(const StageLimits &limits, CachePages &pages,
 void Stage::State::clearStep() {
   rows.clear();
   touched.clear();
-  left.clear();
+  departed.clear();
   mayHaveOrphans = false;
   unpins.clear();
   opens.clear();
@@ -252,7 +252,7 @@ Expected<Stage::State::Taken>
 Stage::State::placeRow(StageTree &tree, const Row &row, RowOrigin origin) {
   if (Status s = tree.checkRoom(row.node, step); !s.ok())
     return s;
-  Expected<std::optional<BranchTable::Place>> placed =
+  Expected<std::optional<BranchTable::BranchEnd>> placed =
       branches.place(tree, row, step);
   if (!placed) {
     // Requests that close with this step have room to give back.
@@ -265,7 +265,7 @@ Stage::State::placeRow(StageTree &tree, const Row &row, RowOrigin origin) {
     ++counters.droppedAtMailbox;
     return Taken::Yes;
   }
-  const BranchTable::Place &place = **placed;
+  const BranchTable::BranchEnd &place = **placed;
   bool again = tree.find(row.node) != nullptr;
   int32_t index = rows.add(row, origin, place.sequence);
   if (place.copy)
@@ -287,7 +287,7 @@ Stage::State::placeRow(StageTree &tree, const Row &row, RowOrigin origin) {
 
 /// Rows of this step are not in the page yet that was copied for the fork.
 void Stage::State::mirrorAncestors(StageTree &tree, const Row &row,
-                                   const BranchTable::Place &place) {
+                                   const BranchTable::BranchEnd &place) {
   for (StageNode *node = tree.find(row.parent);
        node && node->step == step && node->position >= *place.copiedFrom;
        node = tree.find(node->parent))
@@ -368,11 +368,12 @@ void Stage::State::findCancels() {
     const Row &dead = rows.rows()[row];
     const StageNode &node = *treeOf(dead).find(dead.node);
     if (std::optional<Time> decided = node.named ? node.cancel : cancelOf(dead))
-      cancelsOfLeft.push_back(*decided);
+      cancelsOfDeparted.push_back(*decided);
   }
-  std::sort(cancelsOfLeft.begin(), cancelsOfLeft.end());
-  cancelsOfLeft.erase(std::unique(cancelsOfLeft.begin(), cancelsOfLeft.end()),
-                      cancelsOfLeft.end());
+  std::sort(cancelsOfDeparted.begin(), cancelsOfDeparted.end());
+  cancelsOfDeparted.erase(
+      std::unique(cancelsOfDeparted.begin(), cancelsOfDeparted.end()),
+      cancelsOfDeparted.end());
 }
 
 /// Those leave that are 0 in `alive`.
@@ -381,9 +382,9 @@ std::span<const RowMove> Stage::State::takeOut() {
   for (int64_t row = 0; row < std::ssize(alive); ++row)
     if (!alive[row]) {
       const Row &dead = rows.rows()[row];
-      left.push_back(dead);
+      departed.push_back(dead);
       StageTree::leave(*treeOf(dead).find(dead.node));
-      ++counters.leftAtCheckpoint;
+      ++counters.departedAtCheckpoint;
     }
   std::span<const RowMove> moves = rows.keep(alive);
   for (RowMove move : moves) {
@@ -410,12 +411,12 @@ bool Stage::State::findOrphans() {
 
 /// What has left its step is not in the cache: no branch may hold it.
 void Stage::State::cutBack() {
-  for (const Row &row : left) {
+  for (const Row &row : departed) {
     // Once for each request: all of its rows are cut at once.
     if (rowsIn[row.request] != step)
       continue;
     rowsIn[row.request] = 0;
-    branches.dropLeft(treeOf(row));
+    branches.dropDeparted(treeOf(row));
   }
 }
 

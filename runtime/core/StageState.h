@@ -47,17 +47,17 @@ struct Stage::State {
   /// The step in progress. Its number is never 0.
   uint64_t step = 0;
   bool inStep = false;
-  std::vector<RequestId> touched;  ///< requests with rows in the step
-  std::vector<uint64_t> seenIn;    ///< [request]: the step that asked the board
-  std::vector<uint64_t> rowsIn;    ///< [request]: the step that has rows of it
-  std::vector<uint64_t> markedIn;  ///< [request]: the step that sent its mark
-  uint64_t seenChanges = 0;        ///< of the board, as of the last look
-  std::vector<uint8_t> alive;      ///< [row]
-  std::vector<Row> left;           ///< rows that left the step
-  bool mayHaveOrphans = false;     ///< a device has chosen who left
-  std::vector<Time> cancelsOfLeft; ///< at the last checkpoint
-  int64_t promptRows = 0;          ///< of the step
-  uint64_t promptFrame = 0;        ///< that brought the last of them
+  std::vector<RequestId> touched; ///< requests with rows in the step
+  std::vector<uint64_t> seenIn;   ///< [request]: the step that asked the board
+  std::vector<uint64_t> rowsIn;   ///< [request]: the step that has rows of it
+  std::vector<uint64_t> markedIn; ///< [request]: the step that sent its mark
+  uint64_t seenChanges = 0;       ///< of the board, as of the last look
+  std::vector<uint8_t> alive;     ///< [row]
+  std::vector<Row> departed;      ///< rows that left the step
+  bool mayHaveOrphans = false;    ///< a device has chosen who left
+  std::vector<Time> cancelsOfDeparted; ///< at the last checkpoint
+  int64_t promptRows = 0;              ///< of the step
+  uint64_t promptFrame = 0;            ///< that brought the last of them
   std::vector<SharedPage> unpins;
   std::vector<OpenRequest> opens;
   std::vector<PinPage> pins;
@@ -81,7 +81,7 @@ struct Stage::State {
   Expected<Taken> placeRow(StageTree &tree, const Row &row, RowOrigin origin);
   Expected<Taken> repeat(StageTree &tree, StageNode &known, const Row &row);
   void mirrorAncestors(StageTree &tree, const Row &row,
-                       const BranchTable::Place &place);
+                       const BranchTable::BranchEnd &place);
   void look(StageTree &tree);
   void settle(StageTree &tree);
   Status arrange();

@@ -134,7 +134,7 @@ bool StageTree::livedBy(const EpochBoard::State &then, const Row &row) {
 /// is gone up to: the path goes on behind it. What comes before the confirmed
 /// node is dead, or certain and of no interest any more.
 bool StageTree::matters(const StageNode &node, uint64_t step) {
-  if (node.node < firstNode || node.left)
+  if (node.node < firstNode || node.hasLeft)
     return false;
   if (node.step == step || node.node == state.confirmed)
     return true;
@@ -184,8 +184,8 @@ bool StageTree::isOrphan(const StageNode &node, uint64_t step) {
     const StageNode *above = findAny(at);
     if (!above || above->step != step)
       break;
-    if (above->left || above->orphanJudged == step) {
-      verdict = above->left || above->isOrphan;
+    if (above->hasLeft || above->orphanJudged == step) {
+      verdict = above->hasLeft || above->isOrphan;
       break;
     }
     at = above->parent;

@@ -49,7 +49,7 @@ struct StageNode {
   uint64_t step = 0;
   bool certain = false;
   /// Left its step at a checkpoint: nothing of it is in the cache.
-  bool left = false;
+  bool hasLeft = false;
   /// Was in the cache before its step as well.
   bool again = false;
   /// A device has been told that it is dead, of this cancel, if of any.
@@ -100,8 +100,8 @@ public:
   /// The node, or null where it is not known (any more).
   StageNode *find(NodeId node) {
     StageNode &found = ring[static_cast<uint64_t>(node) & mask];
-    return found.node == node && node >= firstNode && !found.left ? &found
-                                                                  : nullptr;
+    return found.node == node && node >= firstNode && !found.hasLeft ? &found
+                                                                     : nullptr;
   }
 
   /// Whether the row lives; it need not be known, but its ancestors down from
@@ -124,7 +124,7 @@ public:
   /// What was guessed is known now.
   void makeCertain(StageNode &node);
   /// Marks a known node as having left its step.
-  static void leave(StageNode &node) { node.left = true; }
+  static void leave(StageNode &node) { node.hasLeft = true; }
   /// A node that is known or has left.
   StageNode *findAny(NodeId node);
   /// Whether an ancestor of the node, which is of step `step`, has left that

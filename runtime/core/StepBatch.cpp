@@ -26,19 +26,20 @@ StepBatch::StepBatch(int64_t rowLimit, int64_t outputLimit, int64_t mirrorLimit)
   outputRow.reserve(static_cast<size_t>(maxOutputs));
   mirrored.reserve(static_cast<size_t>(maxMirrors));
   rowNow.resize(static_cast<size_t>(maxMirrors > 0 ? maxRows : 0));
-  places.resize(std::bit_ceil(static_cast<size_t>(maxRows) * 2));
+  sequenceSlots.resize(std::bit_ceil(static_cast<size_t>(maxRows) * 2));
 }
 
 /// Where the sequence is noted, or can be.
-StepBatch::Place &StepBatch::placeOf(SequenceId sequence) {
+StepBatch::SequenceSlot &StepBatch::slotOf(SequenceId sequence) {
   constexpr uint64_t spread = 0x9E3779B97F4A7C15; // 2^64 by the golden ratio
-  size_t mask = places.size() - 1;
+  size_t mask = sequenceSlots.size() - 1;
   size_t at =
       static_cast<size_t>((static_cast<uint64_t>(sequence) * spread) >> 32) &
       mask;
-  while (places[at].clears == clears && places[at].sequence != sequence)
+  while (sequenceSlots[at].clears == clears &&
+         sequenceSlots[at].sequence != sequence)
     at = (at + 1) & mask;
-  return places[at];
+  return sequenceSlots[at];
 }
 
 Status StepBatch::add(SequenceId sequence, int64_t position, int32_t token,
@@ -59,7 +60,7 @@ Status StepBatch::add(SequenceId sequence, int64_t position, int32_t token,
       return failure("step: sequence ", sequence, ": position ", position,
                      " does not follow ", positionOf.back());
   } else {
-    Place &place = placeOf(sequence);
+    SequenceSlot &place = slotOf(sequence);
     if (place.clears == clears)
       return failure("step: the rows of sequence ", sequence,
                      " do not lie together");
@@ -91,8 +92,8 @@ Status StepBatch::addMirror(int64_t row, SequenceId sequence) {
 }
 
 void StepBatch::keep(std::span<const uint8_t> alive,
-                     std::span<const RowMove> moves, int64_t left) {
-  assert(static_cast<int64_t>(alive.size()) == rows() && left <= rows());
+                     std::span<const RowMove> moves, int64_t remaining) {
+  assert(static_cast<int64_t>(alive.size()) == rows() && remaining <= rows());
   compacted = true;
   if (!mirrored.empty()) {
     std::iota(rowNow.begin(), rowNow.begin() + rows(), 0);
@@ -111,12 +112,12 @@ void StepBatch::keep(std::span<const uint8_t> alive,
     sequenceOf[move.to] = sequenceOf[move.from];
     wantsOf[move.to] = wantsOf[move.from];
   }
-  tokenOf.resize(static_cast<size_t>(left));
-  positionOf.resize(static_cast<size_t>(left));
-  sequenceOf.resize(static_cast<size_t>(left));
-  wantsOf.resize(static_cast<size_t>(left));
+  tokenOf.resize(static_cast<size_t>(remaining));
+  positionOf.resize(static_cast<size_t>(remaining));
+  sequenceOf.resize(static_cast<size_t>(remaining));
+  wantsOf.resize(static_cast<size_t>(remaining));
   outputRow.clear();
-  for (int64_t row = 0; row < left; ++row)
+  for (int64_t row = 0; row < remaining; ++row)
     if (wantsOf[row])
       outputRow.push_back(static_cast<int32_t>(row));
 }

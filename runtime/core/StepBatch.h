@@ -79,11 +79,11 @@ public:
 
 private:
   /// A sequence that has rows, in the batch since the clear() so numbered.
-  struct Place {
+  struct SequenceSlot {
     SequenceId sequence = 0;
     uint64_t clears = 0;
   };
-  Place &placeOf(SequenceId sequence);
+  SequenceSlot &slotOf(SequenceId sequence);
 
   int64_t maxRows;
   int64_t maxOutputs;
@@ -96,7 +96,8 @@ private:
   std::vector<int32_t> outputRow;
   std::vector<Mirror> mirrored;
   std::vector<int32_t> rowNow; ///< [row before keep()]: the row after it
-  std::vector<Place> places;   ///< of sequences, by their hash; half are empty
+  std::vector<SequenceSlot>
+      sequenceSlots; ///< of sequences, by their hash; half are empty
   uint64_t clears = 1;
 };
 

@@ -107,14 +107,14 @@ Status StepRows::arrange() {
 }
 
 std::span<const RowMove> StepRows::keep(std::span<const uint8_t> alive) {
-  int64_t left = planCompaction(alive, moves);
-  steps.keep(alive, moves, left);
+  int64_t remaining = planCompaction(alive, moves);
+  steps.keep(alive, moves, remaining);
   for (RowMove move : moves) {
     rowOf[move.to] = rowOf[move.from];
     originOf[move.to] = originOf[move.from];
   }
-  rowOf.resize(static_cast<size_t>(left));
-  originOf.resize(static_cast<size_t>(left));
+  rowOf.resize(static_cast<size_t>(remaining));
+  originOf.resize(static_cast<size_t>(remaining));
   return moves;
 }
 

@@ -27,13 +27,13 @@ using StateSet = std::vector<BuilderState>; // sorted
 Expected<std::vector<bool>> findNullable(const GrammarBuilder &builder,
                                          WorkMeter &meter) {
   const std::vector<GrammarBuilder::Rule> &rules = builder.rules();
-  struct Place {
+  struct RuleState {
     RuleId rule;
     BuilderState state;
   };
   std::vector<bool> nullable(rules.size()), seen(builder.stateCount());
-  std::vector<std::vector<Place>> waiting(rules.size());
-  std::vector<Place> work;
+  std::vector<std::vector<RuleState>> waiting(rules.size());
+  std::vector<RuleState> work;
   auto reach = [&](RuleId rule, BuilderState state) {
     if (!seen[state]) {
       seen[state] = true;
@@ -46,11 +46,11 @@ Expected<std::vector<bool>> findNullable(const GrammarBuilder &builder,
     if (nullable[rule])
       return;
     nullable[rule] = true;
-    for (Place place : waiting[rule])
+    for (RuleState place : waiting[rule])
       reach(place.rule, place.state);
   };
   while (!work.empty()) {
-    Place place = work.back();
+    RuleState place = work.back();
     work.pop_back();
     const GrammarBuilder::Rule &rule = rules[place.rule];
     if (place.state == rule.end && (!rule.counted || rule.min == 0))

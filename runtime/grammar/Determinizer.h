@@ -11,7 +11,7 @@
 //
 // A rule that can match the empty text is never entered for it: whoever calls
 // it may step over it instead. So a call always reads at least one byte, which
-// is what keeps the matcher's stacks simple: a frame is complete before
+// is what keeps the matcher's stacks simple: an entry is complete before
 // anything returns to it.
 //
 //===----------------------------------------------------------------------===//

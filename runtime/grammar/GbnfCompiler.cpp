@@ -7,7 +7,7 @@
 //
 // From expressions to automata. Small rules are put in place of references to
 // them: what is within one rule becomes deterministic, so that fewer ways to
-// read a text have to be followed at once, and fewer frames come and go.
+// read a text have to be followed at once, and fewer entries come and go.
 //
 //===----------------------------------------------------------------------===//
 

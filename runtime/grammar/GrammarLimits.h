@@ -74,7 +74,7 @@ inline constexpr uint32_t maxStackDepth = 1 << 14;
 /// Steps for one mask (see GrammarMatcher): bounds its time, to about half a
 /// second.
 inline constexpr size_t maxMaskSteps = size_t(1) << 24;
-/// Edges of frames that come up on the way: bounds the memory, to 40 MiB.
+/// Edges of entries that come up on the way: bounds the memory, to 40 MiB.
 inline constexpr size_t maxScratchEdges = size_t(1) << 20;
 /// Past this many nodes at which a mask's rule can end, the mask is made with
 /// the rule's caller (see TokenGrammar).

@@ -24,7 +24,7 @@ constexpr auto laterRule = [](const auto &a, const auto &b) {
 
 } // namespace
 
-void GrammarMatcher::attach(const GrammarTables &tables, const FrameTable &held,
+void GrammarMatcher::attach(const GrammarTables &tables, const StackTable &held,
                             WorkMeter &meter) {
   this->tables = &tables;
   this->held = &held;
@@ -74,36 +74,36 @@ void GrammarMatcher::add(MatchItem item) {
     items.push_back(item);
 }
 
-/// Makes the frame with `edges`, or finds it.
+/// Makes the entry with `edges`, or finds it.
 uint32_t GrammarMatcher::intern() {
   std::sort(edges.begin(), edges.end());
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
-  uint64_t hash = FrameTable::hashOf(edges);
+  uint64_t hash = StackTable::hashOf(edges);
   uint32_t depth = 0;
   bool onHeld = true;
-  for (FrameTable::Edge edge : edges)
-    if (edge.parent != FrameTable::none) {
-      depth = std::max(depth, frame(edge.parent).depth + 1);
+  for (StackTable::Edge edge : edges)
+    if (edge.parent != StackTable::none) {
+      depth = std::max(depth, stackEntry(edge.parent).depth + 1);
       onHeld &= !(edge.parent & scratchBit);
     }
   if (depth > maxStackDepth || scratch.room() > maxScratchEdges)
     exceeded = true;
   if (onHeld)
-    if (uint32_t found = held->find(edges, hash); found != FrameTable::none)
+    if (uint32_t found = held->find(edges, hash); found != StackTable::none)
       return found;
   uint32_t found = scratch.find(edges, hash);
-  if (found == FrameTable::none)
+  if (found == StackTable::none)
     found = scratch.insert(edges, hash, depth);
   return found | scratchBit;
 }
 
-uint32_t GrammarMatcher::frameFor(FrameTable::Edge edge) {
+uint32_t GrammarMatcher::stackEntryFor(StackTable::Edge edge) {
   edges.assign(1, edge);
   return intern();
 }
 
-uint32_t GrammarMatcher::lowestFrame() {
-  return frameFor({Tables::textEnd, FrameTable::none});
+uint32_t GrammarMatcher::lowestEntry() {
+  return stackEntryFor({Tables::textEnd, StackTable::none});
 }
 
 bool GrammarMatcher::exhausted() const {
@@ -115,22 +115,23 @@ void GrammarMatcher::start() {
   first = items.size();
   uint32_t root = tables->rules[tables->root].start;
   if (!(tables->states[root].flags & Tables::Final))
-    add({root, 0, lowestFrame()});
+    add({root, 0, lowestEntry()});
   if (tables->rootNullable)
-    add({Tables::textEnd, 0, FrameTable::none});
+    add({Tables::textEnd, 0, StackTable::none});
 }
 
-void GrammarMatcher::returnFrom(uint32_t frame) {
+void GrammarMatcher::returnFrom(uint32_t stackEntry) {
   first = items.size();
   exceeded = false;
-  forEachEdge(
-      frame, [&](FrameTable::Edge edge) { add({edge.state, 0, edge.parent}); });
+  forEachEdge(stackEntry, [&](StackTable::Edge edge) {
+    add({edge.state, 0, edge.parent});
+  });
   finishRules();
   if (exceeded)
     items.resize(first);
 }
 
-void GrammarMatcher::addCall(uint32_t rule, FrameTable::Edge edge) {
+void GrammarMatcher::addCall(uint32_t rule, StackTable::Edge edge) {
   exceeded |= pending.size() >= maxPendingCalls || !meter->charge();
   if (exceeded)
     return;
@@ -159,16 +160,16 @@ void GrammarMatcher::shift(MatchItem item, uint8_t byte) {
     if (!tables->rules[call.rule].first[byte])
       continue;
     // A call at a rule's end returns to where that rule would: lists that are
-    // written as recursion at the end do not pile up frames.
+    // written as recursion at the end do not pile up entries.
     if ((tables->states[call.target].flags & Tables::Final))
-      forEachEdge(item.frame,
-                  [&](FrameTable::Edge edge) { addCall(call.rule, edge); });
+      forEachEdge(item.stackEntry,
+                  [&](StackTable::Edge edge) { addCall(call.rule, edge); });
     else
-      addCall(call.rule, {call.target, item.frame});
+      addCall(call.rule, {call.target, item.stackEntry});
   }
 }
 
-/// Takes all pending calls of `rule` as one frame, and goes into the rule.
+/// Takes all pending calls of `rule` as one entry, and goes into the rule.
 void GrammarMatcher::enter(uint32_t rule, uint8_t byte) {
   edges.clear();
   while (!pending.empty() && pending.front().rule == rule) {
@@ -185,7 +186,7 @@ void GrammarMatcher::finishRules() {
   for (size_t i = first; i < items.size() && !exceeded; ++i) {
     MatchItem item = items[i];
     if (isAccepting(item))
-      forEachEdge(item.frame, [&](FrameTable::Edge edge) {
+      forEachEdge(item.stackEntry, [&](StackTable::Edge edge) {
         add({edge.state, 0, edge.parent});
       });
   }

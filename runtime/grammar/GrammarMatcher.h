@@ -8,11 +8,11 @@
 // Runs a grammar's tables over bytes. Internal to runtime/grammar.
 //
 // All ways to read the text so far are followed at once, as a set of items: a
-// state, and the frame to return to when its rule has been matched. A byte
+// state, and the entry to return to when its rule has been matched. A byte
 // takes every item along an edge, or into rules that the item's state calls and
 // that can begin with the byte; after it, items whose rule may end return to
-// the frames' states. As rules are numbered so that callers come first (see
-// GrammarTables.h), a frame's edges are all known when it is made.
+// the entries' states. As rules are numbered so that callers come first (see
+// GrammarTables.h), an entry's edges are all known when it is made.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@
 #define SLUICE_RUNTIME_GRAMMAR_GRAMMARMATCHER_H
 
 #include "runtime/base/WorkMeter.h"
-#include "runtime/grammar/FrameTable.h"
 #include "runtime/grammar/GrammarTables.h"
+#include "runtime/grammar/StackTable.h"
 
 #include <cstdint>
 #include <vector>
@@ -29,15 +29,15 @@
 namespace sluice::grammar {
 
 /// One way to read the text so far. The state GrammarTables::textEnd, with no
-/// frame, says that the text may end here.
+/// entry, says that the text may end here.
 struct MatchItem {
   uint32_t state;
   uint32_t count; ///< what has been counted so far, of a counted rule
-  uint32_t frame;
+  uint32_t stackEntry;
   bool operator==(const MatchItem &) const = default;
 };
 
-/// Working memory of a match; keeps its room. Frames that a text holds are in
+/// Working memory of a match; keeps its room. Entries that a text holds are in
 /// a table of the caller's, which is only read; those that come up on the way
 /// are put into a table of its own, and have scratchBit set in their numbers.
 /// Thread-compatible.
@@ -45,10 +45,10 @@ class GrammarMatcher {
 public:
   static constexpr uint32_t scratchBit = uint32_t(1) << 31;
 
-  /// From here on matches by `tables`, above the frames of `held`, and charges
-  /// the meter. Forgets all items and frames of its own. The first two must
+  /// From here on matches by `tables`, above the entries of `held`, and charges
+  /// the meter. Forgets all items and entries of its own. The first two must
   /// stay as they are while it is used; all three outlive that.
-  void attach(const GrammarTables &tables, const FrameTable &held,
+  void attach(const GrammarTables &tables, const StackTable &held,
               WorkMeter &meter);
 
   /// Item sets one behind the other; the caller knows where each begins.
@@ -62,45 +62,45 @@ public:
   /// Appends to `items` those with which a text begins.
   void start();
 
-  /// Appends to `items` those that return from `frame`.
-  void returnFrom(uint32_t frame);
+  /// Appends to `items` those that return from `stackEntry`.
+  void returnFrom(uint32_t stackEntry);
 
   /// Whether so many more bytes cannot take the item's count to one with which
   /// its rule's states do something else. The count becomes the lowest with
   /// which they do the same.
   bool normalizeCount(MatchItem &item, uint32_t bytes) const;
 
-  /// The frame with this edge alone.
-  uint32_t frameFor(FrameTable::Edge edge);
-  /// The frame below everything, from which only the end of the text follows.
-  uint32_t lowestFrame();
+  /// The entry with this edge alone.
+  uint32_t stackEntryFor(StackTable::Edge edge);
+  /// The entry below everything, from which only the end of the text follows.
+  uint32_t lowestEntry();
 
-  const FrameTable::Slot &frame(uint32_t frame) const {
-    return frame & scratchBit ? scratch.slot(frame & ~scratchBit)
-                              : held->slot(frame);
+  const StackTable::Slot &stackEntry(uint32_t stackEntry) const {
+    return stackEntry & scratchBit ? scratch.slot(stackEntry & ~scratchBit)
+                                   : held->slot(stackEntry);
   }
-  /// Calls `body(edge)` for each edge of a frame.
-  template <typename Fn> void forEachEdge(uint32_t frame, Fn body) const {
-    const FrameTable &table = frame & scratchBit ? scratch : *held;
-    for (uint32_t slot = frame & ~scratchBit; slot != FrameTable::none;
+  /// Calls `body(edge)` for each edge of an entry.
+  template <typename Fn> void forEachEdge(uint32_t stackEntry, Fn body) const {
+    const StackTable &table = stackEntry & scratchBit ? scratch : *held;
+    for (uint32_t slot = stackEntry & ~scratchBit; slot != StackTable::none;
          slot = table.slot(slot).next)
       body(table.slot(slot).edge);
   }
 
-  /// The meter has ended the work, or step() has made more frames since
+  /// The meter has ended the work, or step() has made more entries since
   /// attach() than one token or mask may take.
   bool exhausted() const;
 
 private:
   struct PendingCall {
     uint32_t rule;
-    FrameTable::Edge edge;
+    StackTable::Edge edge;
   };
 
   bool read(MatchItem &item, uint8_t byte) const;
   void shift(MatchItem item, uint8_t byte);
   void enter(uint32_t rule, uint8_t byte);
-  void addCall(uint32_t rule, FrameTable::Edge edge);
+  void addCall(uint32_t rule, StackTable::Edge edge);
   void add(MatchItem item);
   void finishRules();
   uint32_t intern();
@@ -108,11 +108,11 @@ private:
   bool isOver(const MatchItem &item) const;
 
   const GrammarTables *tables = nullptr;
-  const FrameTable *held = nullptr;
+  const StackTable *held = nullptr;
   WorkMeter *meter = nullptr;
-  FrameTable scratch;
+  StackTable scratch;
   std::vector<PendingCall> pending; ///< a heap, the lowest rule on top
-  std::vector<FrameTable::Edge> edges;
+  std::vector<StackTable::Edge> edges;
   size_t first = 0; ///< of the set that is being made
   /// What is being made has come to a limit, and is given up.
   bool exceeded = false;

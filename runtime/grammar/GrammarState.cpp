@@ -20,19 +20,19 @@ using namespace sluice::grammar;
 
 namespace {
 
-/// A mask whose rule returns to a frame.
+/// A mask whose rule returns to an entry.
 struct Returning {
   std::shared_ptr<const StateMask> mask;
-  uint32_t frame;
+  uint32_t stackEntry;
 };
 
 /// Of the calls that match tokens; keeps its room from call to call.
 struct Workspace {
   TrieWalk walk;
   std::vector<Returning> returning;
-  std::vector<uint32_t> toHold; // frames of the matcher's own
-  std::vector<uint32_t> heldAs; // [frame of the matcher's own]
-  std::vector<FrameTable::Edge> edges;
+  std::vector<uint32_t> toHold; // entries of the matcher's own
+  std::vector<uint32_t> heldAs; // [entry of the matcher's own]
+  std::vector<StackTable::Edge> edges;
 };
 
 Workspace &workspace() {
@@ -49,15 +49,16 @@ void setBits(std::span<uint64_t> bits, std::span<const TokenId> tokens) {
 
 /// The stacks of a state and its copies.
 struct GrammarState::Family {
-  FrameTable frames;
-  mutable std::shared_mutex mutex; ///< of `frames`
+  StackTable stackEntries;
+  mutable std::shared_mutex mutex; ///< of `stackEntries`
 };
 
 GrammarState::GrammarState(std::shared_ptr<const TokenGrammar> grammar)
     : grammar(std::move(grammar)), family(std::make_shared<Family>()) {
   GrammarMatcher &matcher = workspace().walk.matcher;
   WorkMeter meter({.steps = maxMaskSteps});
-  matcher.attach(this->grammar->grammar().tables(), family->frames, meter);
+  matcher.attach(this->grammar->grammar().tables(), family->stackEntries,
+                 meter);
   matcher.start();
   hold(matcher, 0);
 }
@@ -91,8 +92,8 @@ GrammarState::~GrammarState() { releaseItems(); }
 void GrammarState::addReferences() const {
   std::lock_guard lock(family->mutex);
   for (const MatchItem &item : items)
-    if (item.frame != FrameTable::none)
-      family->frames.addReference(item.frame);
+    if (item.stackEntry != StackTable::none)
+      family->stackEntries.addReference(item.stackEntry);
 }
 
 void GrammarState::releaseItems() {
@@ -100,65 +101,67 @@ void GrammarState::releaseItems() {
     return;
   std::lock_guard lock(family->mutex);
   for (const MatchItem &item : items)
-    if (item.frame != FrameTable::none)
-      family->frames.release(item.frame);
+    if (item.stackEntry != StackTable::none)
+      family->stackEntries.release(item.stackEntry);
 }
 
-/// Makes the matcher's items from `begin` on this state's own: frames that came
-/// up in the match move into the family's table. The caller has its lock.
+/// Makes the matcher's items from `begin` on this state's own: entries that
+/// came up in the match move into the family's table. The caller has its lock.
 void GrammarState::hold(GrammarMatcher &matcher, size_t begin) {
   Workspace &space = workspace();
-  FrameTable &frames = family->frames;
+  StackTable &stackEntries = family->stackEntries;
   space.toHold.clear();
-  auto isOwn = [](uint32_t frame) {
-    return frame != FrameTable::none && (frame & GrammarMatcher::scratchBit);
+  auto isOwn = [](uint32_t stackEntry) {
+    return stackEntry != StackTable::none &&
+           (stackEntry & GrammarMatcher::scratchBit);
   };
-  // The frames below come before those above, as a frame is made after its
+  // The entries below come before those above, as an entry is made after its
   // parents: by number they are in an order in which each can be inserted.
-  auto note = [&](uint32_t frame) {
-    if (isOwn(frame))
-      space.toHold.push_back(frame);
+  auto note = [&](uint32_t stackEntry) {
+    if (isOwn(stackEntry))
+      space.toHold.push_back(stackEntry);
   };
   for (size_t i = begin; i < matcher.items.size(); ++i)
-    note(matcher.items[i].frame);
+    note(matcher.items[i].stackEntry);
   for (size_t i = 0; i < space.toHold.size(); ++i)
     matcher.forEachEdge(space.toHold[i],
-                        [&](FrameTable::Edge edge) { note(edge.parent); });
+                        [&](StackTable::Edge edge) { note(edge.parent); });
   std::sort(space.toHold.begin(), space.toHold.end());
   space.toHold.erase(std::unique(space.toHold.begin(), space.toHold.end()),
                      space.toHold.end());
-  auto heldAs = [&](uint32_t frame) {
-    if (!isOwn(frame))
-      return frame;
-    auto at = std::lower_bound(space.toHold.begin(), space.toHold.end(), frame);
+  auto heldAs = [&](uint32_t stackEntry) {
+    if (!isOwn(stackEntry))
+      return stackEntry;
+    auto at =
+        std::lower_bound(space.toHold.begin(), space.toHold.end(), stackEntry);
     return space.heldAs[static_cast<size_t>(at - space.toHold.begin())];
   };
   space.heldAs.clear();
   for (uint32_t own : space.toHold) {
     space.edges.clear();
-    matcher.forEachEdge(own, [&](FrameTable::Edge edge) {
+    matcher.forEachEdge(own, [&](StackTable::Edge edge) {
       space.edges.push_back({edge.state, heldAs(edge.parent)});
     });
     std::sort(space.edges.begin(), space.edges.end());
-    for (FrameTable::Edge edge : space.edges)
-      if (edge.parent != FrameTable::none)
-        frames.addReference(edge.parent);
-    space.heldAs.push_back(frames.insert(space.edges,
-                                         FrameTable::hashOf(space.edges),
-                                         matcher.frame(own).depth));
+    for (StackTable::Edge edge : space.edges)
+      if (edge.parent != StackTable::none)
+        stackEntries.addReference(edge.parent);
+    space.heldAs.push_back(stackEntries.insert(space.edges,
+                                               StackTable::hashOf(space.edges),
+                                               matcher.stackEntry(own).depth));
   }
-  // References to the new frames before those to the old ones are given up.
+  // References to the new entries before those to the old ones are given up.
   size_t before = items.size();
   for (size_t i = begin; i < matcher.items.size(); ++i) {
     MatchItem item = matcher.items[i];
-    item.frame = heldAs(item.frame);
-    if (item.frame != FrameTable::none)
-      frames.addReference(item.frame);
+    item.stackEntry = heldAs(item.stackEntry);
+    if (item.stackEntry != StackTable::none)
+      stackEntries.addReference(item.stackEntry);
     items.push_back(item);
   }
   for (size_t i = 0; i < before; ++i)
-    if (items[i].frame != FrameTable::none)
-      frames.release(items[i].frame);
+    if (items[i].stackEntry != StackTable::none)
+      stackEntries.release(items[i].stackEntry);
   items.erase(items.begin(), items.begin() + static_cast<ptrdiff_t>(before));
 }
 
@@ -169,7 +172,7 @@ bool GrammarState::matchToken(TokenId token, GrammarMatcher &matcher,
   std::string_view bytes = grammar->trie().bytes(token);
   if (bytes.empty() || ended)
     return false;
-  matcher.attach(grammar->grammar().tables(), family->frames, meter);
+  matcher.attach(grammar->grammar().tables(), family->stackEntries, meter);
   matcher.items.assign(items.begin(), items.end());
   begin = 0;
   for (char byte : bytes) {
@@ -237,12 +240,14 @@ Status GrammarState::fillMask(std::span<uint64_t> bits,
       continue;
     }
     auto mask = grammar->maskOf({item.state, item.count}, meter);
-    const FrameTable::Slot &frame = family->frames.slot(item.frame);
-    uint32_t below = item.frame;
+    const StackTable::Slot &stackEntry =
+        family->stackEntries.slot(item.stackEntry);
+    uint32_t below = item.stackEntry;
     if (mask && (*mask)->returnCount > maxReturnNodes &&
-        frame.next == FrameTable::none) {
-      mask = grammar->maskOf({item.state, item.count, frame.edge.state}, meter);
-      below = frame.edge.parent;
+        stackEntry.next == StackTable::none) {
+      mask = grammar->maskOf({item.state, item.count, stackEntry.edge.state},
+                             meter);
+      below = stackEntry.edge.parent;
     }
     if (!mask)
       return mask.status();
@@ -252,7 +257,7 @@ Status GrammarState::fillMask(std::span<uint64_t> bits,
     for (size_t i = 0; i < (*mask)->words.size(); ++i)
       bits[i] |= (*mask)->words[i];
     setBits(bits, (*mask)->tokens);
-    if ((*mask)->returnCount > 0 && below != FrameTable::none)
+    if ((*mask)->returnCount > 0 && below != StackTable::none)
       returning.push_back({mask.take(), below});
   }
   Status status = addReturns(bits, meter);
@@ -270,13 +275,13 @@ Status GrammarState::addReturns(std::span<uint64_t> bits,
   Workspace &space = workspace();
   GrammarMatcher &matcher = space.walk.matcher;
   const TokenTrie &trie = grammar->trie();
-  matcher.attach(grammar->grammar().tables(), family->frames, meter);
+  matcher.attach(grammar->grammar().tables(), family->stackEntries, meter);
   auto allow = [&](uint32_t first, uint32_t last, size_t, size_t) {
     setBits(bits, trie.tokensAt(first, last));
   };
   for (const Returning &it : space.returning) {
     matcher.items.clear();
-    matcher.returnFrom(it.frame);
+    matcher.returnFrom(it.stackEntry);
     if (std::all_of(matcher.items.begin(), matcher.items.end(),
                     [](const MatchItem &item) {
                       return item.state == GrammarTables::textEnd;

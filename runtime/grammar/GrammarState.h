@@ -91,7 +91,7 @@ private:
 
   std::shared_ptr<const TokenGrammar> grammar;
   std::shared_ptr<Family> family; ///< the state's, and its copies'
-  std::vector<MatchItem> items;   ///< each holds a reference to its frame
+  std::vector<MatchItem> items;   ///< each holds a reference to its entry
   bool ended = false;
 };
 

@@ -336,14 +336,14 @@ Expected<text::JsonTree> sluice::grammar::readSchema(std::string_view text) {
 }
 
 Status sluice::grammar::checkSize(const ordered_json &document) {
-  struct Place {
+  struct Nested {
     const ordered_json *value;
     size_t depth;
   };
-  std::vector<Place> work{{&document, 1}};
+  std::vector<Nested> work{{&document, 1}};
   size_t members = 0;
   for (size_t count = 1; !work.empty(); ++count) {
-    Place place = work.back();
+    Nested place = work.back();
     work.pop_back();
     if (place.depth > maxDepth)
       return tooDeep();

@@ -306,14 +306,14 @@ without(const SizedTexts &set, const SizedTexts &other, WorkMeter &meter) {
   auto both = TextAutomaton::intersection(set.texts, other.texts, meter);
   if (!only || !both)
     return only ? both.status() : only.status();
-  std::vector<SizedTexts> left;
+  std::vector<SizedTexts> remaining;
   if (!both->empty() && set.min < other.min)
-    left.push_back({*both, set.min, std::min(set.max, other.min - 1)});
+    remaining.push_back({*both, set.min, std::min(set.max, other.min - 1)});
   if (!both->empty() && set.max > other.max)
-    left.push_back({*both, std::max(set.min, other.max + 1), set.max});
+    remaining.push_back({*both, std::max(set.min, other.max + 1), set.max});
   if (!only->empty())
-    left.push_back({only.take(), set.min, set.max});
-  return left;
+    remaining.push_back({only.take(), set.min, set.max});
+  return remaining;
 }
 
 /// The strings that match; a format may allow more.
@@ -338,7 +338,7 @@ Expected<std::vector<SizedTexts>>
 SchemaCompiler::stringsApart(const std::vector<SizedTexts> &sets,
                              const SizedTexts &other, const Sibling &sibling) {
   constexpr size_t maxSets = 64;
-  std::vector<SizedTexts> left;
+  std::vector<SizedTexts> remaining;
   size_t edges = 0;
   for (const SizedTexts &set : sets) {
     Expected<std::vector<SizedTexts>> parts = without(set, other, meter);
@@ -348,12 +348,12 @@ SchemaCompiler::stringsApart(const std::vector<SizedTexts> &sets,
     for (SizedTexts &part : *parts) {
       for (const TextAutomaton::State &state : part.texts.states())
         edges += state.edges.size();
-      left.push_back(std::move(part));
+      remaining.push_back(std::move(part));
     }
-    if (left.size() > maxSets || edges > maxTextEdges)
+    if (remaining.size() > maxSets || edges > maxTextEdges)
       return sibling.refuse();
   }
-  return left;
+  return remaining;
 }
 
 Status
@@ -376,12 +376,12 @@ SchemaCompiler::emitStringsApart(const Constraints &constraints,
         return all.status();
       sets.push_back(all.take());
     }
-    auto left = stringsApart(sets, *strings, *sibling.of);
-    if (!left)
-      return left.status();
-    if (left->empty())
+    auto remaining = stringsApart(sets, *strings, *sibling.of);
+    if (!remaining)
+      return remaining.status();
+    if (remaining->empty())
       return {};
-    sets = left.take();
+    sets = remaining.take();
   }
   if (sets.empty())
     return emitString(constraints, from, to);

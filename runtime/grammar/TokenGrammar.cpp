@@ -67,14 +67,14 @@ uint32_t TokenGrammar::countThatMatters(uint32_t state, uint32_t count) const {
 Expected<TokenGrammar::Mask> TokenGrammar::makeMask(RulePlace place,
                                                     WorkMeter &meter) const {
   thread_local TrieWalk walk;
-  thread_local const FrameTable noFrames;
+  thread_local const StackTable noEntries;
   GrammarMatcher &matcher = walk.matcher;
-  matcher.attach(rules.tables(), noFrames, meter);
-  // The frame below stands for any: what returns to it ends the walk.
-  uint32_t frame = matcher.lowestFrame();
+  matcher.attach(rules.tables(), noEntries, meter);
+  // The entry below stands for any: what returns to it ends the walk.
+  uint32_t stackEntry = matcher.lowestEntry();
   if (place.caller != RulePlace::none)
-    frame = matcher.frameFor({place.caller, frame});
-  matcher.items.push_back({place.state, place.count, frame});
+    stackEntry = matcher.stackEntryFor({place.caller, stackEntry});
+  matcher.items.push_back({place.state, place.count, stackEntry});
   auto mask = std::make_shared<StateMask>();
   const TokenTrie &trie = *vocabulary;
   bool done = walk.below(

@@ -64,8 +64,8 @@ public:
   /// Bytes that the cache holds now; at most what it was given.
   size_t cachedBytes() const;
 
-  /// The mask of a place, cached or made now. Errors: it takes too many frames,
-  /// or the meter ends the work. Internal to runtime/grammar.
+  /// The mask of a place, cached or made now. Errors: it takes too many
+  /// entries, or the meter ends the work. Internal to runtime/grammar.
   Expected<std::shared_ptr<const StateMask>> maskOf(RulePlace place,
                                                     WorkMeter &meter) const;
   static Status tooAmbiguous();

@@ -160,8 +160,8 @@ void Connection::close() {
     return;
   loop.openExchanges.fetch_sub(1, relaxed);
   // Last, because it calls what can do anything.
-  std::shared_ptr<ExchangeState> left = std::move(exchange);
-  if (std::function<void()> fn = left->leave())
+  std::shared_ptr<ExchangeState> abandoned = std::move(exchange);
+  if (std::function<void()> fn = abandoned->leave())
     (void)guarded([&] {
       fn();
       return Status();
@@ -339,7 +339,7 @@ void Connection::onTimer() {
   timerAt = never;
   if (lookAt <= now) {
     lookAt = never;
-    if (peerLeft())
+    if (peerIsGone())
       return close();
     if (state == State::Answering && !wantsInput())
       lookAt = now + lookInterval;
@@ -367,7 +367,7 @@ void Connection::onDeadline() {
 
 /// Whether the client has closed or reset the connection, found out without
 /// reading what has come before.
-bool Connection::peerLeft() {
+bool Connection::peerIsGone() {
   pollfd polled = {};
   polled.fd = socket.native_handle();
   polled.events = POLLRDHUP;

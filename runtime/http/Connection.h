@@ -128,7 +128,7 @@ private:
   void armTimer();
   void onTimer();
   void onDeadline();
-  bool peerLeft();
+  bool peerIsGone();
 
   Loop &loop;
   Socket socket;

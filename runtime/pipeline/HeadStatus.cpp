@@ -27,7 +27,7 @@ void HeadStatus::noteLaunch(const StepFrame &frame) {
 void StageTotals::add(const StageTiming &timing) {
   steps += timing.rows > 0;
   rows += timing.rows;
-  left += timing.left;
+  departed += timing.departed;
   busyNanos += timing.busyNanos;
   longestNanos = std::max(longestNanos, timing.busyNanos);
 }

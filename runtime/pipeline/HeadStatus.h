@@ -22,7 +22,7 @@ namespace sluice::pipeline {
 struct StageTotals {
   int64_t steps = 0;        ///< with at least one row
   int64_t rows = 0;         ///< that they began with
-  int64_t left = 0;         ///< of them, dead at checkpoints
+  int64_t departed = 0;     ///< of them, dead at checkpoints
   int64_t busyNanos = 0;    ///< computing
   int64_t longestNanos = 0; ///< of one step; no counter
 

@@ -133,7 +133,7 @@ Status RankRuntime::readReport(const comm::Message &message) {
 //===----------------------------------------------------------------------===//
 
 Status RankRuntime::sendData(int64_t to, Bytes bytes, int64_t rows,
-                             uint64_t step, LaneTrace &trace,
+                             uint64_t step, RoleTrace &trace,
                              int64_t emulatedBytes) {
   int64_t length = emulatedBytes > 0 ? emulatedBytes : int64_t(bytes.size());
   if (to != comm.rank())
@@ -166,7 +166,7 @@ void RankRuntime::release(Arrival arrival) {
 
 /// How a frame of the head shows in the trace: its first row's request, rows,
 /// certain ones among them, first node.
-static void traceFrame(LaneTrace &trace, trace::Kind kind,
+static void traceFrame(RoleTrace &trace, trace::Kind kind,
                        const StepFrame &frame) {
   if (frame.rows.empty())
     return;

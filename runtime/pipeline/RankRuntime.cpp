@@ -56,12 +56,12 @@ RankRuntime::RankRuntime(RankSetup given, comm::Communicator &communicator)
     : setup(std::move(given)), comm(communicator),
       codec(setup.shape.identity, frameLimits()),
       board(setup.settings.requests), draftBoard(setup.settings.requests),
-      headTrace(traceFor(trace::Lane::Head)),
-      stageTrace(traceFor(trace::Lane::Stage)) {
+      headTrace(traceFor(trace::Track::Head)),
+      stageTrace(traceFor(trace::Track::Stage)) {
   if (setup.settings.trace)
     commTrace =
-        LaneTrace(commEvents, comm.rank(),
-                  setup.isHead ? trace::Lane::Head : trace::Lane::Stage);
+        RoleTrace(commEvents, comm.rank(),
+                  setup.isHead ? trace::Track::Head : trace::Track::Stage);
 }
 
 RankRuntime::~RankRuntime() {
@@ -69,11 +69,11 @@ RankRuntime::~RankRuntime() {
   stopWorkers();
 }
 
-LaneTrace RankRuntime::traceFor(trace::Lane lane) {
+RoleTrace RankRuntime::traceFor(trace::Track track) {
   if (!setup.settings.trace)
     return {};
   TraceBuffer *buffers[] = {&headEvents, &draftEvents, &stageEvents};
-  return LaneTrace(*buffers[size_t(lane)], comm.rank(), lane);
+  return RoleTrace(*buffers[size_t(track)], comm.rank(), track);
 }
 
 /// What may arrive at this rank.
@@ -233,7 +233,7 @@ Status RankRuntime::createDraft() {
   Expected<std::unique_ptr<StageWorker>> made = StageWorker::create(
       config, draftBoard, std::move(setup.draftSetup.compute),
       std::move(output), std::move(setup.draftSetup.pacer),
-      traceFor(trace::Lane::Draft),
+      traceFor(trace::Track::Draft),
       {.failed = [this](Status reason) { fail(reason); },
        .roomChanged = nullptr,
        .ended = nullptr,

@@ -76,7 +76,7 @@ private:
   std::unique_ptr<StepOutput> stageOutput();
   std::unique_ptr<StepOutput> forwardOutput();
   int64_t payloadRowBytes() const;
-  LaneTrace traceFor(trace::Lane lane);
+  RoleTrace traceFor(trace::Track track);
   comm::FrameLimits frameLimits() const;
 
   // RankMessages.cpp: called on the communicator's thread.
@@ -99,7 +99,7 @@ private:
   Status sendRows(int64_t to, const StepFrame &frame,
                   const device::DeviceRows &rows);
   Status sendData(int64_t to, comm::Bytes bytes, int64_t rows, uint64_t step,
-                  LaneTrace &trace, int64_t emulatedBytes = 0);
+                  RoleTrace &trace, int64_t emulatedBytes = 0);
   void passEndOn();
   bool requestsEnded() const;
   Status waitForEnd(const std::function<bool()> &terminated);
@@ -126,9 +126,9 @@ private:
   std::unique_ptr<StageWorker> draftWorker;
   std::vector<std::thread> threads;
 
-  /// By lane, and one for the communicator's thread.
+  /// By track, and one for the communicator's thread.
   TraceBuffer headEvents, draftEvents, stageEvents, commEvents;
-  LaneTrace headTrace, stageTrace, commTrace;
+  RoleTrace headTrace, stageTrace, commTrace;
 
   std::mutex mutex;
   std::condition_variable changed;

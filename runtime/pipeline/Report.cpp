@@ -42,7 +42,7 @@ void write(WireWriter &out, const StageReport &stage) {
   out.put(static_cast<uint32_t>(stage.name.size()));
   out.put(std::string_view(stage.name));
   out.put(stage.member);
-  for (uint64_t count : {stage.steps, stage.rows, stage.leftAtCheckpoint,
+  for (uint64_t count : {stage.steps, stage.rows, stage.departedAtCheckpoint,
                          stage.guesses, stage.droppedAtMailbox,
                          stage.checkpoints, stage.tombstones, stage.barriers})
     out.put(count);
@@ -85,7 +85,7 @@ StageReport readStage(WireReader &in, int64_t rank) {
   stage.member = in.getInRange<int64_t>("member", 0, maxRank);
   stage.steps = readCount(in, "steps");
   stage.rows = readCount(in, "rows");
-  stage.leftAtCheckpoint = readCount(in, "rows that left");
+  stage.departedAtCheckpoint = readCount(in, "rows that left");
   stage.guesses = readCount(in, "guesses");
   stage.droppedAtMailbox = readCount(in, "rows dropped in the mailbox");
   stage.checkpoints = readCount(in, "checkpoints");
@@ -116,9 +116,9 @@ comm::Traffic readTraffic(WireReader &in) {
 /// What whoever writes the trace takes for granted.
 Status check(const TraceEvent &event, int64_t rank) {
   if (static_cast<int>(event.kind) >= trace::kindCount ||
-      event.lane > trace::Lane::Stage)
+      event.track > trace::Track::Stage)
     return failure("no trace event is of kind ", static_cast<int>(event.kind),
-                   " in lane ", static_cast<int>(event.lane));
+                   " in lane ", static_cast<int>(event.track));
   if (event.rank != rank)
     return failure("a trace event is of rank ", event.rank);
   for (Time time : {event.begin, event.duration})
@@ -169,10 +169,10 @@ Expected<RankReport> RankReport::parse(std::string_view text) {
   size_t hops = in.getCount("hops", maxRank, trafficBytes);
   for (size_t i = 0; i < hops && in.ok(); ++i)
     report.traffic.push_back(readTraffic(in));
-  if (in.ok() && in.left() % sizeof(TraceEvent) != 0)
-    in.fail(
-        failure(in.left(), " bytes are not a whole number of trace events"));
-  report.events.resize(in.ok() ? in.left() / sizeof(TraceEvent) : 0);
+  if (in.ok() && in.remaining() % sizeof(TraceEvent) != 0)
+    in.fail(failure(in.remaining(),
+                    " bytes are not a whole number of trace events"));
+  report.events.resize(in.ok() ? in.remaining() / sizeof(TraceEvent) : 0);
   for (TraceEvent &event : report.events) {
     std::memcpy(&event, in.take(sizeof(TraceEvent)).data(), sizeof(TraceEvent));
     if (Status s = check(event, report.rank); !s.ok())

@@ -28,10 +28,10 @@ namespace sluice::pipeline {
 struct StageReport {
   std::string name; ///< "stage 0", "draft"
   int64_t rank = 0;
-  int64_t member = 0;            ///< of the group that computes the stage
-  uint64_t steps = 0;            ///< with at least one row
-  uint64_t rows = 0;             ///< that steps began with
-  uint64_t leftAtCheckpoint = 0; ///< of them
+  int64_t member = 0;                ///< of the group that computes the stage
+  uint64_t steps = 0;                ///< with at least one row
+  uint64_t rows = 0;                 ///< that steps began with
+  uint64_t departedAtCheckpoint = 0; ///< of them
   /// Of them, guesses that stayed to the end of their step.
   uint64_t guesses = 0;
   uint64_t droppedAtMailbox = 0; ///< dead before any step

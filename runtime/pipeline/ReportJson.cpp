@@ -47,7 +47,7 @@ static ordered_json workerJson(const StageReport &worker) {
                        {"steps", worker.steps},
                        {"rows", worker.rows},
                        {"dropped_at_door", worker.droppedAtMailbox},
-                       {"left_at_checkpoints", worker.leftAtCheckpoint},
+                       {"left_at_checkpoints", worker.departedAtCheckpoint},
                        {"guesses", worker.guesses},
                        {"busy_seconds", worker.busySeconds},
                        {"idle_seconds", worker.idleSeconds},

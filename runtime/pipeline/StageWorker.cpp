@@ -36,11 +36,11 @@ public:
                                  Time seen) override {
     if (worker.pacer)
       return {};
-    uint64_t before = worker.stage->counters().leftAtCheckpoint;
+    uint64_t before = worker.stage->counters().departedAtCheckpoint;
     return worker.noteLeft(before, seen, worker.stage->leave(alive));
   }
   std::span<const RowMove> dropOrphans() override {
-    uint64_t before = worker.stage->counters().leftAtCheckpoint;
+    uint64_t before = worker.stage->counters().departedAtCheckpoint;
     return worker.noteLeft(before, now(), worker.stage->dropOrphans());
   }
 
@@ -54,7 +54,7 @@ StageWorker::StageWorker(StageWorkerConfig config)
 Expected<std::unique_ptr<StageWorker>> StageWorker::create(
     StageWorkerConfig config, EpochBoard &board,
     std::unique_ptr<StepCompute> compute, std::unique_ptr<StepOutput> output,
-    std::unique_ptr<StepPacer> pacer, LaneTrace trace, Events events) {
+    std::unique_ptr<StepPacer> pacer, RoleTrace trace, Events events) {
   std::unique_ptr<StageWorker> worker(new StageWorker(config));
   const StageLimits &limits = config.limits;
   Expected<CachePages> pages = CachePages::create(
@@ -196,13 +196,13 @@ Status StageWorker::runStep() {
     config.group->formed(*stage, *pages);
   atStage = stage->queued();
   int64_t rows = stage->batch().rows();
-  uint64_t leftBefore = stage->counters().leftAtCheckpoint;
+  uint64_t departedBefore = stage->counters().departedAtCheckpoint;
   if (rows > 0)
     if (Status s = computeStep(start); !s.ok())
       return s;
   outgoing.clear();
   stage->finishStep(outgoing);
-  outgoing.timings.push_back(account(start, rows, leftBefore));
+  outgoing.timings.push_back(account(start, rows, departedBefore));
   Status sent = output->send(outgoing);
   releaseArrivals();
   return sent;
@@ -282,14 +282,15 @@ Status StageWorker::computeRows(std::span<const PageCopy> pageCopies) {
 Time StageWorker::pace(Time start) {
   const StepBatch &batch = stage->batch();
   const int64_t stretches = pacer->stretches(batch.rows(), batch.outputs());
-  int64_t left = stretches;
+  int64_t remaining = stretches;
   Time at = start;
   while (batch.rows() > 0) {
     Time stretch = pacer->stretch(batch.rows(), batch.outputs(), stretches);
-    if (left == 1 || stretch * (left - 1) < pacer->computing(batch.rows()))
-      return at + stretch * left;
+    if (remaining == 1 ||
+        stretch * (remaining - 1) < pacer->computing(batch.rows()))
+      return at + stretch * remaining;
     at += stretch;
-    --left;
+    --remaining;
     pacer->waitUntil(at);
     checkpoint();
   }
@@ -303,7 +304,7 @@ std::span<const RowMove> StageWorker::checkpoint() {
   // the group has failed.
   if (!groupFailed.ok())
     return {};
-  uint64_t before = stage->counters().leftAtCheckpoint;
+  uint64_t before = stage->counters().departedAtCheckpoint;
   std::span<const RowMove> moves = stage->checkpoint();
   return noteLeft(before, now(), moves);
 }
@@ -320,12 +321,12 @@ void StageWorker::agree() {
 /// Counts the rows that have left since there were `before` of them, at `at`.
 std::span<const RowMove> StageWorker::noteLeft(uint64_t before, Time at,
                                                std::span<const RowMove> moves) {
-  uint64_t left = stage->counters().leftAtCheckpoint - before;
-  if (left == 0)
+  uint64_t departed = stage->counters().departedAtCheckpoint - before;
+  if (departed == 0)
     return moves;
-  for (Time decided : stage->cancelsOfLeft())
+  for (Time decided : stage->cancelsOfDeparted())
     cancelLatency.add(at - decided);
-  trace.checkpoint(at, int64_t(left), stage->batch().rows());
+  trace.checkpoint(at, int64_t(departed), stage->batch().rows());
   return moves;
 }
 
@@ -341,11 +342,12 @@ void StageWorker::releaseArrivals() {
 }
 
 StageTiming StageWorker::account(Time start, int64_t rows,
-                                 uint64_t leftBefore) {
+                                 uint64_t departedBefore) {
   Time end = now();
   StageTiming timing;
   timing.rows = int32_t(rows);
-  timing.left = int32_t(stage->counters().leftAtCheckpoint - leftBefore);
+  timing.departed =
+      int32_t(stage->counters().departedAtCheckpoint - departedBefore);
   if (rows > 0) {
     timing.busyNanos = (end - start).count();
     if (lastEnd.count() > 0)
@@ -353,7 +355,7 @@ StageTiming StageWorker::account(Time start, int64_t rows,
     busy += Time(timing.busyNanos);
     idle += Time(timing.idleNanos);
     lastEnd = end;
-    trace.step(start, end, rows, timing.left, stage->counters().steps);
+    trace.step(start, end, rows, timing.departed, stage->counters().steps);
   }
   return timing;
 }
@@ -377,7 +379,7 @@ StageReport StageWorker::report() const {
   report.rows = counters.rows;
   report.guesses = counters.guesses;
   report.droppedAtMailbox = counters.droppedAtMailbox;
-  report.leftAtCheckpoint = counters.leftAtCheckpoint;
+  report.departedAtCheckpoint = counters.departedAtCheckpoint;
   report.checkpoints = counters.checkpoints;
   report.tombstones = counters.tombstones;
   report.busySeconds = std::chrono::duration<double>(busy).count();

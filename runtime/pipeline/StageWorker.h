@@ -16,9 +16,9 @@
 #define SLUICE_RUNTIME_PIPELINE_STAGEWORKER_H
 
 #include "runtime/core/Stage.h"
-#include "runtime/pipeline/LaneTrace.h"
 #include "runtime/pipeline/Mailbox.h"
 #include "runtime/pipeline/Report.h"
+#include "runtime/pipeline/RoleTrace.h"
 #include "runtime/pipeline/StageGroup.h"
 #include "runtime/pipeline/StepCompute.h"
 #include "runtime/pipeline/StepOutput.h"
@@ -76,7 +76,7 @@ public:
   create(StageWorkerConfig config, EpochBoard &board,
          std::unique_ptr<StepCompute> compute,
          std::unique_ptr<StepOutput> output, std::unique_ptr<StepPacer> pacer,
-         LaneTrace trace, Events events);
+         RoleTrace trace, Events events);
 
   /// The thread's body: until close(), Arrival::last, or a failure. Where there
   /// is a group, no step begins before all members are here.
@@ -114,7 +114,7 @@ private:
                                     std::span<const RowMove> moves);
   bool follows() const { return config.group && !config.group->isFirst(); }
   void releaseArrivals();
-  StageTiming account(Time start, int64_t rows, uint64_t leftBefore);
+  StageTiming account(Time start, int64_t rows, uint64_t departedBefore);
   void accountWaits();
 
   class Checkpoints;
@@ -126,7 +126,7 @@ private:
   std::unique_ptr<StepCompute> compute;
   std::unique_ptr<StepOutput> output;
   std::unique_ptr<StepPacer> pacer;
-  LaneTrace trace;
+  RoleTrace trace;
   Events events;
   std::atomic<int64_t> atStage{0}; ///< stage->queued(); for waiting() alone
 

@@ -84,7 +84,7 @@ RandomWeights::reserve(const ProgramDescriptor &program,
 
 /// False: all together has more bytes than can be counted.
 bool RandomWeights::add(int64_t file, uint64_t offset, uint64_t bytes) {
-  if (!offsets.emplace(Place(file, offset), total).second)
+  if (!offsets.emplace(FileOffset(file, offset), total).second)
     return true;
   uint64_t padded = (bytes + alignment - 1) / alignment * alignment;
   return padded >= bytes && !__builtin_add_overflow(total, padded, &total);

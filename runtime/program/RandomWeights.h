@@ -53,12 +53,12 @@ public:
   const uint8_t *data(int64_t file, uint64_t offset) const;
 
 private:
-  using Place = std::pair<int64_t, uint64_t>; // file and offset
+  using FileOffset = std::pair<int64_t, uint64_t>; // file and offset
 
   bool add(int64_t file, uint64_t offset, uint64_t bytes);
 
   cpu::ZeroedMemory memory;
-  std::map<Place, uint64_t> offsets; // tied weights have one
+  std::map<FileOffset, uint64_t> offsets; // tied weights have one
   uint64_t total = 0;
 };
 

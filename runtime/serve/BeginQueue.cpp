@@ -16,11 +16,11 @@ void BeginQueue::push(Entry entry) {
   const TenantId tenant = entry.tenant;
   Entries added;
   added.push_back(std::move(entry));
-  auto [lane, fresh] = lanes.try_emplace(tenant);
+  auto [queue, fresh] = queues.try_emplace(tenant);
   if (fresh)
-    lane->second.used = virtualTime;
+    queue->second.used = virtualTime;
   try {
-    lane->second.waiting.push_back(added.begin());
+    queue->second.waiting.push_back(added.begin());
   } catch (...) {
     forgetIfIdle(tenant);
     throw;
@@ -28,29 +28,29 @@ void BeginQueue::push(Entry entry) {
   entries.splice(entries.end(), added);
 }
 
-/// The lane whose tenant has used the least, the one that waits longest among
+/// The queue whose tenant has used the least, the one that waits longest among
 /// equals; null: none may go on.
-const BeginQueue::Lane *BeginQueue::nextLane(int64_t max) const {
-  const Lane *next = nullptr;
-  for (const auto &[tenant, lane] : lanes)
-    if (!lane.waiting.empty() && lane.underWay < max &&
-        (!next || lane.used < next->used))
-      next = &lane;
+const BeginQueue::TenantQueue *BeginQueue::nextQueue(int64_t max) const {
+  const TenantQueue *next = nullptr;
+  for (const auto &[tenant, queue] : queues)
+    if (!queue.waiting.empty() && queue.underWay < max &&
+        (!next || queue.used < next->used))
+      next = &queue;
   return next;
 }
 
 BeginQueue::Entry BeginQueue::takeNext(int64_t max) {
-  const Lane *next = nextLane(max);
+  const TenantQueue *next = nextQueue(max);
   virtualTime = std::max(virtualTime, next->used);
   Entries::iterator first = next->waiting.front();
-  ++lanes.at(first->tenant).underWay;
+  ++queues.at(first->tenant).underWay;
   return take(first);
 }
 
 void BeginQueue::finished(TenantId tenant, Time used) {
-  Lane &lane = lanes.at(tenant);
-  lane.used += used;
-  --lane.underWay;
+  TenantQueue &queue = queues.at(tenant);
+  queue.used += used;
+  --queue.underWay;
   forgetIfIdle(tenant);
 }
 
@@ -69,17 +69,17 @@ BeginQueue::Entry BeginQueue::withdraw(const WorkItem &item) {
 
 BeginQueue::Entry BeginQueue::takeFromMost(TenantId newcomer) {
   auto max = std::ranges::max_element(
-      lanes, {}, [](const auto &each) { return each.second.waiting.size(); });
-  auto own = lanes.find(newcomer);
-  size_t has = own == lanes.end() ? 0 : own->second.waiting.size();
-  if (max == lanes.end() || max->second.waiting.size() < has + 2)
+      queues, {}, [](const auto &each) { return each.second.waiting.size(); });
+  auto own = queues.find(newcomer);
+  size_t has = own == queues.end() ? 0 : own->second.waiting.size();
+  if (max == queues.end() || max->second.waiting.size() < has + 2)
     return {};
   return take(max->second.waiting.back());
 }
 
 BeginQueue::Entry BeginQueue::take(Entries::iterator entry) {
   Entry taken = std::move(*entry);
-  std::deque<Entries::iterator> &waiting = lanes.at(taken.tenant).waiting;
+  std::deque<Entries::iterator> &waiting = queues.at(taken.tenant).waiting;
   waiting.erase(std::ranges::find(waiting, entry));
   entries.erase(entry);
   forgetIfIdle(taken.tenant);
@@ -87,7 +87,7 @@ BeginQueue::Entry BeginQueue::take(Entries::iterator entry) {
 }
 
 void BeginQueue::forgetIfIdle(TenantId tenant) {
-  auto lane = lanes.find(tenant);
-  if (lane->second.waiting.empty() && lane->second.underWay == 0)
-    lanes.erase(lane);
+  auto queue = queues.find(tenant);
+  if (queue->second.waiting.empty() && queue->second.underWay == 0)
+    queues.erase(queue);
 }

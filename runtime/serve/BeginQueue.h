@@ -45,7 +45,7 @@ public:
   int64_t size() const { return static_cast<int64_t>(entries.size()); }
 
   /// Whether there is one whose tenant has fewer than `max` under way.
-  bool hasNext(int64_t max) const { return nextLane(max) != nullptr; }
+  bool hasNext(int64_t max) const { return nextQueue(max) != nullptr; }
   /// Takes out the next one of those, and counts it as under way until
   /// finished().
   Entry takeNext(int64_t max);
@@ -65,18 +65,19 @@ public:
 
 private:
   using Entries = std::list<Entry>;
-  struct Lane {
+  struct TenantQueue {
     std::deque<Entries::iterator> waiting;
     int64_t underWay = 0;
     Time used{0};
   };
 
-  const Lane *nextLane(int64_t max) const;
+  const TenantQueue *nextQueue(int64_t max) const;
   Entry take(Entries::iterator entry);
   void forgetIfIdle(TenantId tenant);
 
-  Entries entries;                          ///< in the order of their arrival
-  std::unordered_map<TenantId, Lane> lanes; ///< of tenants that are here
+  Entries entries; ///< in the order of their arrival
+  std::unordered_map<TenantId, TenantQueue>
+      queues;          ///< of tenants that are here
   Time virtualTime{0}; ///< what the tenant of the latest takeNext() had used
 };
 

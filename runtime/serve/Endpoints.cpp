@@ -375,7 +375,7 @@ public:
   }
   void expire() override {
     if (responder.exchange().gone())
-      return responder.left();
+      return responder.clientLeft();
     services.failExpired(responder);
   }
   void refuse() override { services.failRefused(responder); }
@@ -386,7 +386,7 @@ private:
   bool read(Pace pace) {
     http::Exchange &exchange = responder.exchange();
     if (exchange.gone()) {
-      responder.left();
+      responder.clientLeft();
       return true;
     }
     const std::string &body = responder.request().body;

@@ -18,11 +18,11 @@
 namespace sluice::serve {
 
 /// What a rank has done, for the live picture. Counters only rise.
-struct Lane {
+struct RankCounters {
   std::string name;      ///< "stage 0", "draft"
   int64_t steps = 0;     ///< counter
   int64_t rows = 0;      ///< counter: that its steps began with
-  int64_t left = 0;      ///< counter: of them, dead at checkpoints
+  int64_t departed = 0;  ///< counter: of them, dead at checkpoints
   int64_t busyNanos = 0; ///< counter: computing
 };
 
@@ -36,7 +36,7 @@ struct WeightCounters {
 struct EngineStatus {
   pipeline::HeadStatus head;
   /// Of the stages in order, and of the draft; of those that have worked.
-  std::vector<Lane> lanes;
+  std::vector<RankCounters> ranks;
   WeightCounters weights; ///< of this process
 };
 

@@ -47,8 +47,9 @@ void HeadEngine::finish(const pipeline::TokenSink &sink, FinishReason reason) {
     loop->finish(sink, reason);
 }
 
-static Lane toLane(std::string name, const pipeline::StageTotals &totals) {
-  return {std::move(name), totals.steps, totals.rows, totals.left,
+static RankCounters toCounters(std::string name,
+                               const pipeline::StageTotals &totals) {
+  return {std::move(name), totals.steps, totals.rows, totals.departed,
           totals.busyNanos};
 }
 
@@ -60,10 +61,10 @@ EngineStatus HeadEngine::status() const {
   status.head = loop->status();
   status.weights = weights();
   for (const pipeline::StageTotals &stage : status.head.stages)
-    status.lanes.push_back(
-        toLane("stage " + std::to_string(status.lanes.size()), stage));
+    status.ranks.push_back(
+        toCounters("stage " + std::to_string(status.ranks.size()), stage));
   if (status.head.draft)
-    status.lanes.push_back(toLane("draft", *status.head.draft));
+    status.ranks.push_back(toCounters("draft", *status.head.draft));
   return status;
 }
 

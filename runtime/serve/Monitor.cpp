@@ -74,23 +74,24 @@ std::string serve::statusJson(const std::string &model,
   json.key("guesses").number(perStep(head.guessRows, old.guessRows));
   json.endObject();
   writeAcceptance(json, old.speculation, head.speculation);
-  int64_t left = 0, leftBefore = 0;
+  int64_t departed = 0, departedBefore = 0;
   json.key("lanes").beginArray();
-  for (size_t i = 0; i < now.status.lanes.size(); ++i) {
-    const Lane &lane = now.status.lanes[i];
-    const Lane was =
-        i < before.status.lanes.size() ? before.status.lanes[i] : Lane();
-    left += lane.left;
-    leftBefore += was.left;
+  for (size_t i = 0; i < now.status.ranks.size(); ++i) {
+    const RankCounters &rank = now.status.ranks[i];
+    const RankCounters was = i < before.status.ranks.size()
+                                 ? before.status.ranks[i]
+                                 : RankCounters();
+    departed += rank.departed;
+    departedBefore += was.departed;
     json.beginObject();
-    json.key("name").string(lane.name);
+    json.key("name").string(rank.name);
     json.key("busy").number(
-        std::clamp(rate(lane.busyNanos, was.busyNanos) / 1e9, 0.0, 1.0));
-    json.key("rows_per_second").number(rate(lane.rows, was.rows));
+        std::clamp(rate(rank.busyNanos, was.busyNanos) / 1e9, 0.0, 1.0));
+    json.key("rows_per_second").number(rate(rank.rows, was.rows));
     json.endObject();
   }
   json.endArray();
-  json.key("left_per_step").number(perStep(left, leftBefore));
+  json.key("left_per_step").number(perStep(departed, departedBefore));
   json.endObject();
   return json.take();
 }
@@ -142,7 +143,7 @@ void Monitor::watch(Responder responder) {
                            .message = "too many watch already",
                            .code = "too_many_watchers"});
   if (!responder.startEvents())
-    return responder.left();
+    return responder.clientLeft();
   watchers.push_back(std::move(responder));
 }
 
@@ -221,7 +222,7 @@ void Monitor::tell() {
     std::erase_if(watchers, [&event](Responder &watcher) {
       bool isThere = watcher.write(event);
       if (!isThere)
-        watcher.left();
+        watcher.clientLeft();
       return !isThere;
     });
   }

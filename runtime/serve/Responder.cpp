@@ -29,7 +29,7 @@ Responder::~Responder() {
     return;
   (void)guarded([this] {
     if (held->gone())
-      left();
+      clientLeft();
     else
       fail({.status = 500,
             .message = "the request was dropped without an answer"});
@@ -117,7 +117,7 @@ void Responder::endEvents() {
   });
 }
 
-void Responder::left() {
+void Responder::clientLeft() {
   // Without memory for them they lack one.
   (void)guarded([this] {
     done(499);

@@ -60,7 +60,7 @@ public:
   void failEvents(const openai::ApiError &error);
 
   /// The client has gone: for the counters and the log.
-  void left();
+  void clientLeft();
 
 private:
   template <typename Fn> void orBreakOff(Fn &&answer);

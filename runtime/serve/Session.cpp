@@ -132,9 +132,9 @@ void Session::waitForBegin() {
 }
 
 /// From a phase to Over, if it is still in that one. Whether it was.
-bool Session::leavePhase(Phase left) {
+bool Session::leavePhase(Phase current) {
   std::lock_guard lock(mutex);
-  if (phase != left)
+  if (phase != current)
     return false;
   phase = Phase::Over;
   return true;
@@ -196,7 +196,7 @@ void Session::answerAbort(Reason why) {
   if (why == Reason::Left) {
     services.metrics.disconnects.add();
     beginLastAnswer();
-    responder.left();
+    responder.clientLeft();
   } else {
     fail(abortError(why));
   }
@@ -305,7 +305,7 @@ bool Session::read(Pace pace) {
     if (i % static_cast<size_t>(request.choices) == 0)
       choices[i].promptTokens = std::ssize(scheduled.spec.prompt);
   }
-  endsLeft = count;
+  endsToGo = count;
   sinks = std::vector<Sink>(count);
   for (size_t i = 0; i < count; ++i) {
     sinks[i].session = this;
@@ -377,7 +377,7 @@ void Session::proceed() {
   for (Arrival &arrival : arrived)
     orFail([&] { take(arrival); });
   orFail([&] { answer(); });
-  bool isOver = endsLeft == 0;
+  bool isOver = endsToGo == 0;
   bool hasMore = false;
   {
     std::lock_guard lock(mutex);
@@ -397,7 +397,7 @@ void Session::take(Arrival &arrival) {
   if (arrival.item.kind == TokenItem::Kind::Token)
     return takeToken(choice, arrival.index, arrival.item);
   choice.hasEnded = true;
-  --endsLeft;
+  --endsToGo;
   takeEnd(choice, arrival.index, arrival.item);
 }
 

@@ -129,7 +129,7 @@ private:
   void waitForBegin();
   bool read(Pace pace);
   std::optional<openai::ApiError> checkPriority() const;
-  bool leavePhase(Phase left);
+  bool leavePhase(Phase current);
   void submit();
   void take(Arrival &arrival);
   void takeToken(Choice &choice, uint32_t index, pipeline::TokenItem &item);
@@ -168,7 +168,7 @@ private:
   std::vector<uint32_t> dirty;
   int64_t tokensSoFar = 0;
   int64_t cachedTokens = 0; ///< of prompts, each counted once
-  size_t endsLeft = 0;      ///< requests that have not ended in the engine
+  size_t endsToGo = 0;      ///< requests that have not ended in the engine
   bool isStreaming = false; ///< events have been sent
   bool isAnswered = false;  ///< to the end, or that is being done
 

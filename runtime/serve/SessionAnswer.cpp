@@ -52,7 +52,7 @@ void Session::answer() {
     return giveUp();
   if (request.stream)
     answerStream();
-  else if (endsLeft == 0)
+  else if (endsToGo == 0)
     answerWhole();
 }
 
@@ -71,7 +71,7 @@ void Session::answerStream() {
   for (uint32_t index : dirty)
     appendChunks(events, index);
   dirty.clear();
-  const bool isLast = endsLeft == 0;
+  const bool isLast = endsToGo == 0;
   if (isLast) {
     if (request.includeUsage)
       appendEvent(events, writer->usageChunk(usage()));

@@ -13,15 +13,15 @@ using namespace sluice;
 using namespace sluice::sim;
 
 uint32_t RandomStream::bits() {
-  if (left == 0) {
+  if (remaining == 0) {
     words = philox(
         {static_cast<uint32_t>(blocks), static_cast<uint32_t>(blocks >> 32), 1,
          0},
         {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
     ++blocks;
-    left = 4;
+    remaining = 4;
   }
-  return words[--left];
+  return words[--remaining];
 }
 
 int64_t RandomStream::between(int64_t low, int64_t high) {

@@ -40,7 +40,7 @@ private:
   uint64_t seed;
   uint64_t blocks = 0;
   std::array<uint32_t, 4> words{};
-  int left = 0;
+  int remaining = 0;
 };
 
 /// What goes wrong and how often. As it is: nothing does.

@@ -54,7 +54,7 @@ public:
           passage.delay, passage.overtakes);
       if (ends.from != ends.to)
         world.span(trace::Kind::Message, static_cast<int32_t>(ends.from),
-                   trace::Lane::Stage, world.queue.now(), arrives,
+                   trace::Track::Stage, world.queue.now(), arrives,
                    {ends.to, bytes, rows});
     }
   }

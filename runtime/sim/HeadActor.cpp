@@ -139,7 +139,7 @@ void SimHead::runCommands() {
   HeadCommands &commands = scheduler.commands();
   Time now = world.queue.now();
   auto note = [&](trace::Kind kind, std::initializer_list<int64_t> values) {
-    world.note(kind, 0, trace::Lane::Head, values);
+    world.note(kind, 0, trace::Track::Head, values);
   };
   for (const EpochMark &mark : commands.cancels) {
     note(trace::Kind::Cancel, {mark.request, mark.epoch, mark.confirmed});

@@ -64,9 +64,9 @@ public:
   /// arrives.
   Time send(Message message, int64_t bytes, Time delay,
             bool overtakes = false) {
-    Time left = std::max(queue.now(), freeAt) + times.transfer(bytes);
-    freeAt = left;
-    Time arrives = left + times.latency + delay;
+    Time sent = std::max(queue.now(), freeAt) + times.transfer(bytes);
+    freeAt = sent;
+    Time arrives = sent + times.latency + delay;
     if (overtakes)
       arrives = queue.now();
     else if (keepsOrder)

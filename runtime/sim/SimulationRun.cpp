@@ -140,7 +140,7 @@ WorkerSetup Run::setupOf(int64_t stage) const {
   bool isDraft = stage < 0;
   WorkerSetup setup;
   setup.rank = static_cast<int32_t>(isDraft ? 0 : config.rankOfStage(stage));
-  setup.lane = isDraft ? trace::Lane::Draft : trace::Lane::Stage;
+  setup.track = isDraft ? trace::Track::Draft : trace::Track::Stage;
   setup.limits = isDraft ? config.draftLimits : config.stageLimits;
   setup.limits.requests = config.head.requests;
   setup.pages = isDraft ? config.draftPages : config.stagePages;
@@ -241,7 +241,7 @@ void Run::see(const SentMark &sent, int64_t rank) {
       return world.fail(
           s.withContext("cancels to rank " + std::to_string(rank)));
   world.note(trace::Kind::CancelSeen, static_cast<int32_t>(rank),
-             trace::Lane::Stage,
+             trace::Track::Stage,
              {sent.mark.request, sent.mark.epoch, sent.mark.confirmed});
   rankOf[rank]->publish(sent.mark, sent.decided);
 }
@@ -258,7 +258,7 @@ void Run::cancel(const EpochMark &mark) {
       Time arrives = cancels[rank]->send(sent, bytes, copies.delays[copy],
                                          copies.overtake);
       if (rank != 0)
-        world.span(trace::Kind::Control, 0, trace::Lane::Head, now, arrives,
+        world.span(trace::Kind::Control, 0, trace::Track::Head, now, arrives,
                    {rank, bytes, mark.request});
     }
   }

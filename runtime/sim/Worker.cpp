@@ -62,7 +62,7 @@ Status Worker::open() {
 }
 
 void Worker::fail(const Status &error) {
-  std::string who = setup.lane == trace::Lane::Draft
+  std::string who = setup.track == trace::Track::Draft
                         ? "draft"
                         : "rank " + std::to_string(setup.rank);
   world.fail(error.withContext(who));
@@ -76,7 +76,7 @@ void Worker::arrive(StepFrame frame) {
   if (!number)
     return fail(number.status());
   queued(*number, step);
-  world.note(trace::Kind::Mailbox, setup.rank, setup.lane, {stage->queued()});
+  world.note(trace::Kind::Mailbox, setup.rank, setup.track, {stage->queued()});
   wake();
 }
 
@@ -132,7 +132,7 @@ bool Worker::formStep() {
   if (idleSince > Time(0))
     counted.idle += idle;
   factor = world.faults.stepFactor();
-  stretches = stretchesLeft = setup.model.stretches(presentTime());
+  stretches = stretchesToGo = setup.model.stretches(presentTime());
   checkpointPending = false;
   scheduleEnd();
   return true;
@@ -162,7 +162,7 @@ Time Worker::presentTime() const {
 void Worker::scheduleEnd() {
   stretch = Time(std::llround(static_cast<double>(presentTime().count()) *
                               factor / static_cast<double>(stretches)));
-  world.queue.schedule(sliceBegan + stretch * stretchesLeft, *this,
+  world.queue.schedule(sliceBegan + stretch * stretchesToGo, *this,
                        ++generation * eventKinds + StepEnd);
 }
 
@@ -171,7 +171,7 @@ void Worker::boardChanged() {
     return;
   Time now = world.queue.now();
   int64_t passed = (now - sliceBegan + stretch - Time(1)) / stretch;
-  if (passed >= stretchesLeft)
+  if (passed >= stretchesToGo)
     return; // the step ends first
   checkpointPending = true;
   world.queue.schedule(sliceBegan + stretch * std::max<int64_t>(passed, 1),
@@ -200,16 +200,16 @@ void Worker::checkpoint() {
   int64_t after = stage->batch().rows();
   if (before == after)
     return;
-  for (Time decided : stage->cancelsOfLeft())
+  for (Time decided : stage->cancelsOfDeparted())
     counted.cancelLatencies.push_back(world.queue.now() - decided);
-  world.note(trace::Kind::Checkpoint, setup.rank, setup.lane,
+  world.note(trace::Kind::Checkpoint, setup.rank, setup.track,
              {before - after, after});
   int64_t passed = (world.queue.now() - sliceBegan) / stretch;
   counted.checkpoints += static_cast<uint64_t>(passed);
-  stretchesLeft -= passed;
+  stretchesToGo -= passed;
   sliceBegan = world.queue.now();
   if (after == 0) {
-    stretchesLeft = 0;
+    stretchesToGo = 0;
     return endStep();
   }
   scheduleEnd();
@@ -225,18 +225,18 @@ void Worker::finishChecked(const StageTiming &timing) {
 void Worker::endStep() {
   Time now = world.queue.now();
   counted.checkpoints +=
-      static_cast<uint64_t>(std::max<int64_t>(stretchesLeft - 1, 0));
+      static_cast<uint64_t>(std::max<int64_t>(stretchesToGo - 1, 0));
   counted.busy += now - began;
-  auto left = static_cast<int32_t>(rowsAtStart - stage->batch().rows());
+  auto departed = static_cast<int32_t>(rowsAtStart - stage->batch().rows());
   world.span(
-      trace::Kind::Step, setup.rank, setup.lane, began, now,
-      {rowsAtStart, left, static_cast<int64_t>(stage->counters().steps)});
+      trace::Kind::Step, setup.rank, setup.track, began, now,
+      {rowsAtStart, departed, static_cast<int64_t>(stage->counters().steps)});
   running = false;
   ++generation;
   idleSince = now;
   rank.computing = nullptr;
-  finishChecked({static_cast<int32_t>(rowsAtStart), left, (now - began).count(),
-                 idle.count()});
+  finishChecked({static_cast<int32_t>(rowsAtStart), departed,
+                 (now - began).count(), idle.count()});
   // Who has waited for the device goes first.
   while (!rank.computing && !rank.waiting.empty()) {
     Worker *next = rank.waiting.front();

@@ -76,7 +76,7 @@ struct Rank {
 
 struct WorkerSetup {
   int32_t rank = 0;
-  trace::Lane lane = trace::Lane::Stage;
+  trace::Track track = trace::Track::Stage;
   StageLimits limits;
   int64_t pages = 0; ///< of the cache
   StepModel model;
@@ -142,7 +142,7 @@ private:
   enum Event : uint64_t { StepEnd, Checkpoint, WakeUp, eventKinds };
 
   EpochBoard &board() {
-    return setup.lane == trace::Lane::Draft ? rank.draftBoard : rank.board;
+    return setup.track == trace::Track::Draft ? rank.draftBoard : rank.board;
   }
   void fail(const Status &error);
   void wake();
@@ -165,7 +165,7 @@ private:
   uint64_t generation = 0; ///< tells events of this step from older ones
   int64_t rowsAtStart = 0;
   int64_t stretches = 1; ///< of this step
-  int64_t stretchesLeft = 0;
+  int64_t stretchesToGo = 0;
   double factor = 1;  ///< of this step's time
   Time began{0};      ///< the step
   Time sliceBegan{0}; ///< since when it has had its present rows

@@ -43,21 +43,21 @@ struct World {
   }
 
   /// Puts something that happens now into the trace.
-  void note(trace::Kind kind, int32_t rank, trace::Lane lane,
+  void note(trace::Kind kind, int32_t rank, trace::Track track,
             std::initializer_list<int64_t> values) {
     if (trace)
-      trace->write(makeEvent(kind, rank, lane, queue.now(), Time(0), values));
+      trace->write(makeEvent(kind, rank, track, queue.now(), Time(0), values));
   }
   /// Puts a span into it.
-  void span(trace::Kind kind, int32_t rank, trace::Lane lane, Time begin,
+  void span(trace::Kind kind, int32_t rank, trace::Track track, Time begin,
             Time end, std::initializer_list<int64_t> values) {
     if (trace)
-      trace->write(makeEvent(kind, rank, lane, begin, end - begin, values));
+      trace->write(makeEvent(kind, rank, track, begin, end - begin, values));
   }
   /// Puts a decision of the head's policy into it.
   void policy(const PolicyNote &decision) {
     trace::TraceEvent event = makeEvent(
-        trace::Kind::Policy, 0, trace::Lane::Head, queue.now(), Time(0),
+        trace::Kind::Policy, 0, trace::Track::Head, queue.now(), Time(0),
         {decision.request, static_cast<int64_t>(decision.verdict),
          decision.depth, decision.rowsInSlot});
     event.chance = decision.chance;
@@ -66,13 +66,13 @@ struct World {
 
 private:
   static trace::TraceEvent makeEvent(trace::Kind kind, int32_t rank,
-                                     trace::Lane lane, Time begin,
+                                     trace::Track track, Time begin,
                                      Time duration,
                                      std::initializer_list<int64_t> values) {
     trace::TraceEvent event;
     event.kind = kind;
     event.rank = rank;
-    event.lane = lane;
+    event.track = track;
     event.begin = begin;
     event.duration = duration;
     std::copy(values.begin(), values.end(), event.values);

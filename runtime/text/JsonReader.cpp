@@ -57,7 +57,7 @@ public:
   bool end_object() { return close(); }
   bool end_array() { return close(); }
   bool key(std::string &name) {
-    frames.back().key = std::move(name);
+    openValues.back().key = std::move(name);
     return true;
   }
 
@@ -79,7 +79,7 @@ private:
   };
   /// Places of members, of an object that has many.
   using Index = std::unordered_map<std::string, size_t>;
-  struct Frame {
+  struct OpenValue {
     JsonTree value;       ///< an array with its items, or empty object
     size_t begin = 0;     ///< of its members in `members`
     std::string key = {}; ///< of the next member
@@ -89,11 +89,11 @@ private:
   /// Where the value is that comes.
   std::string place() const {
     std::string path;
-    for (const Frame &frame : frames) {
-      if (frame.value.root().is_array())
-        path += '[' + std::to_string(frame.value.root().size()) + ']';
+    for (const OpenValue &openValue : openValues) {
+      if (openValue.value.root().is_array())
+        path += '[' + std::to_string(openValue.value.root().size()) + ']';
       else
-        (path += path.empty() ? "" : ".") += frame.key;
+        (path += path.empty() ? "" : ".") += openValue.key;
     }
     return path;
   }
@@ -112,28 +112,28 @@ private:
   }
 
   bool open(ordered_json empty) {
-    if (frames.size() >= limits.depth)
+    if (openValues.size() >= limits.depth)
       return fail(Kind::Depth);
     if (!count() || !take(sizeof(ordered_json::array_t)))
       return false;
-    frames.push_back(
+    openValues.push_back(
         {.value = JsonTree(std::move(empty)), .begin = members.size()});
     return true;
   }
 
   bool close() {
-    Frame &frame = frames.back();
-    if (frame.value.root().is_object()) {
-      auto &object = frame.value.root().get_ref<ordered_json::object_t &>();
-      object.reserve(members.size() - frame.begin);
-      for (size_t i = frame.begin; i < members.size(); ++i)
+    OpenValue &openValue = openValues.back();
+    if (openValue.value.root().is_object()) {
+      auto &object = openValue.value.root().get_ref<ordered_json::object_t &>();
+      object.reserve(members.size() - openValue.begin);
+      for (size_t i = openValue.begin; i < members.size(); ++i)
         object.emplace_back(std::move(members[i].key),
                             std::move(members[i].value.root()));
-      members.erase(members.begin() + static_cast<ptrdiff_t>(frame.begin),
+      members.erase(members.begin() + static_cast<ptrdiff_t>(openValue.begin),
                     members.end());
     }
-    JsonTree done = std::move(frame.value);
-    frames.pop_back();
+    JsonTree done = std::move(openValue.value);
+    openValues.pop_back();
     return put(done.root());
   }
 
@@ -142,14 +142,14 @@ private:
 
   /// Moves the item to its place; until then it is the caller's.
   bool put(ordered_json &item) {
-    if (frames.empty()) {
+    if (openValues.empty()) {
       value = JsonTree(std::move(item));
       return true;
     }
-    Frame &frame = frames.back();
-    if (!frame.value.root().is_array())
-      return putMember(frame, item);
-    auto &items = frame.value.root().get_ref<ordered_json::array_t &>();
+    OpenValue &openValue = openValues.back();
+    if (!openValue.value.root().is_array())
+      return putMember(openValue, item);
+    auto &items = openValue.value.root().get_ref<ordered_json::array_t &>();
     const size_t room = items.capacity();
     items.push_back(std::move(item));
     return items.capacity() == room ||
@@ -158,40 +158,40 @@ private:
 
   /// The place of the member that has the next one's key; their number where
   /// there is none.
-  size_t findMember(Frame &frame) const {
-    if (members.size() - frame.begin < fewMembers) {
-      auto begin = members.begin() + static_cast<ptrdiff_t>(frame.begin);
+  size_t findMember(OpenValue &openValue) const {
+    if (members.size() - openValue.begin < fewMembers) {
+      auto begin = members.begin() + static_cast<ptrdiff_t>(openValue.begin);
       auto found =
-          std::ranges::find(begin, members.end(), frame.key, &Member::key);
+          std::ranges::find(begin, members.end(), openValue.key, &Member::key);
       return static_cast<size_t>(found - members.begin());
     }
-    if (!frame.index)
-      frame.index = std::make_unique<Index>();
-    Index &index = *frame.index;
-    for (size_t i = frame.begin + index.size(); i < members.size(); ++i)
+    if (!openValue.index)
+      openValue.index = std::make_unique<Index>();
+    Index &index = *openValue.index;
+    for (size_t i = openValue.begin + index.size(); i < members.size(); ++i)
       index.emplace(members[i].key, i);
-    auto found = index.find(frame.key);
+    auto found = index.find(openValue.key);
     return found == index.end() ? members.size() : found->second;
   }
 
-  bool putMember(Frame &frame, ordered_json &item) {
-    const size_t place = findMember(frame);
+  bool putMember(OpenValue &openValue, ordered_json &item) {
+    const size_t place = findMember(openValue);
     if (place < members.size()) {
       members[place].value = JsonTree(std::move(item));
       return true;
     }
-    if (members.size() - frame.begin >= limits.objectMembers)
+    if (members.size() - openValue.begin >= limits.objectMembers)
       return fail(Kind::ObjectMembers);
     // What it takes here, and at last in its object.
     if (!take(sizeof(Member) + sizeof(ordered_json::object_t::value_type) +
-              heapBytes(frame.key)))
+              heapBytes(openValue.key)))
       return false;
-    members.push_back({std::move(frame.key), JsonTree(std::move(item))});
+    members.push_back({std::move(openValue.key), JsonTree(std::move(item))});
     return true;
   }
 
   const JsonLimits &limits;
-  std::vector<Frame> frames;
+  std::vector<OpenValue> openValues;
   std::vector<Member> members; ///< of all objects that are not complete
   size_t values = 0;
   size_t taken = 0; ///< of JsonLimits::treeBytes

@@ -27,15 +27,15 @@ constexpr double unknownPenalty = 10;
 constexpr TokenId unknownCharacter = -1;
 
 /// The best way to a place.
-struct Place {
+struct PathStep {
   double score = 0;
   int32_t from = -1; // where its last token begins; -1: not reached
   TokenId id = unknownCharacter;
 };
 
 struct UnigramScratch final : ModelScratch {
-  std::vector<Place> places;
-  std::vector<Place> path; // of the best segmentation, from the end
+  std::vector<PathStep> places;
+  std::vector<PathStep> path; // of the best segmentation, from the end
 };
 
 class UnigramModel final : public Model {
@@ -50,7 +50,7 @@ public:
                 std::vector<TokenId> &ids) const override;
 
 private:
-  void findPath(std::string_view piece, std::vector<Place> &places) const;
+  void findPath(std::string_view piece, std::vector<PathStep> &places) const;
   Status emitUnknown(std::string_view text, std::vector<TokenId> &ids) const;
   bool isUnknown(TokenId id) const {
     return id == unknownCharacter || (spec.unknown && id == *spec.unknown);
@@ -79,13 +79,13 @@ UnigramModel::UnigramModel(const TokenizerSpec &spec, const TokenIndex &index)
 }
 
 void UnigramModel::findPath(std::string_view piece,
-                            std::vector<Place> &places) const {
-  places.assign(piece.size() + 1, Place());
+                            std::vector<PathStep> &places) const {
+  places.assign(piece.size() + 1, PathStep());
   for (size_t at = 0; at < piece.size();) {
     double soFar = places[at].score;
     auto from = static_cast<int32_t>(at);
     auto offer = [&](size_t end, double score, TokenId id) {
-      Place &place = places[end];
+      PathStep &place = places[end];
       if (place.from < 0 || score > place.score)
         place = {score, from, id};
     };
@@ -135,7 +135,7 @@ Status UnigramModel::encode(std::string_view piece, ModelScratch &generic,
   }
   std::reverse(scratch.path.begin(), scratch.path.end());
   for (size_t i = 0; i < scratch.path.size();) {
-    const Place &place = scratch.path[i];
+    const PathStep &place = scratch.path[i];
     if (!isUnknown(place.id)) {
       ids.push_back(place.id);
       ++i;

@@ -21,8 +21,8 @@
 
 namespace sluice::trace {
 
-/// Within a rank, one below the other in the viewer.
-enum class Lane : uint8_t { Head, Draft, Stage };
+/// The tracks of a rank, which lie one below the other in the viewer.
+enum class Track : uint8_t { Head, Draft, Stage };
 
 /// What happened, and what `values` are.
 enum class Kind : uint8_t {
@@ -56,7 +56,7 @@ struct TraceEvent {
   double chance = 0;
   int32_t rank = 0;
   Kind kind = Kind::Step;
-  Lane lane = Lane::Stage;
+  Track track = Track::Stage;
 };
 
 } // namespace sluice::trace

@@ -61,13 +61,13 @@ std::string_view nameOfValue(Kind kind, int index, int64_t value) {
   return {};
 }
 
-std::string_view laneName(Lane lane) {
-  switch (lane) {
-  case Lane::Head:
+std::string_view trackName(Track track) {
+  switch (track) {
+  case Track::Head:
     return "head";
-  case Lane::Draft:
+  case Track::Draft:
     return "draft";
-  case Lane::Stage:
+  case Track::Stage:
     return "stage";
   }
   return "";
@@ -137,13 +137,13 @@ void TraceWriter::micros(std::string_view key, Time value) {
   (buffer += "\": ") += digits;
 }
 
-void TraceWriter::begin(char type, int32_t rank, int64_t lane, Time at) {
+void TraceWriter::begin(char type, int32_t rank, int64_t track, Time at) {
   buffer += first ? "\n{" : ",\n{";
   first = false;
   needComma = false;
   text("ph", std::string_view(&type, 1));
   number("pid", rank);
-  number("tid", lane);
+  number("tid", track);
   micros("ts", at);
 }
 
@@ -160,9 +160,9 @@ void TraceWriter::end() {
     flush();
 }
 
-void TraceWriter::metadata(int32_t rank, int64_t lane, std::string_view what,
+void TraceWriter::metadata(int32_t rank, int64_t track, std::string_view what,
                            std::string_view name) {
-  begin('M', rank, lane, Time(0));
+  begin('M', rank, track, Time(0));
   text("name", what);
   openArguments();
   text("name", name);
@@ -176,12 +176,12 @@ void TraceWriter::nameRank(int32_t rank, std::string_view name) {
   openArguments();
   number("sort_index", rank);
   end();
-  for (Lane lane : {Lane::Head, Lane::Draft, Lane::Stage})
-    nameLane(rank, lane, laneName(lane));
+  for (Track track : {Track::Head, Track::Draft, Track::Stage})
+    nameTrack(rank, track, trackName(track));
 }
 
-void TraceWriter::nameLane(int32_t rank, Lane lane, std::string_view name) {
-  metadata(rank, static_cast<int64_t>(lane), "thread_name", name);
+void TraceWriter::nameTrack(int32_t rank, Track track, std::string_view name) {
+  metadata(rank, static_cast<int64_t>(track), "thread_name", name);
 }
 
 /// Messages overlap on their way, so each is a pair of events of its own.
@@ -211,7 +211,7 @@ void TraceWriter::writeInstant(const TraceEvent &event) {
   begin(isSpan      ? 'X'
         : isCounter ? 'C'
                     : 'i',
-        event.rank, static_cast<int64_t>(event.lane), event.begin);
+        event.rank, static_cast<int64_t>(event.track), event.begin);
   if (isSpan) {
     micros("dur", event.duration);
     text("name", std::to_string(event.values[0]) +
@@ -220,7 +220,7 @@ void TraceWriter::writeInstant(const TraceEvent &event) {
     text("name", kind.name);
   }
   if (!isSpan && !isCounter)
-    text("s", "t"); // a mark in its lane, not across the whole picture
+    text("s", "t"); // a mark in its track, not across the whole picture
   openArguments();
   for (int i = 0; i < valueCount && !kind.values[i].empty(); ++i) {
     std::string_view name = nameOfValue(event.kind, i, event.values[i]);

@@ -7,7 +7,7 @@
 //
 // Writes the format of Chrome's tracing ("Trace Event Format", JSON object
 // form), which Perfetto (https://ui.perfetto.dev) opens: a process for each
-// rank with a lane for each role, slices for steps, marks for checkpoints,
+// rank with a track for each role, slices for steps, marks for checkpoints,
 // cancels, launches and tokens, spans of their own for messages, and counters.
 // Times are in microseconds since the start, with nanoseconds as decimals.
 //
@@ -42,8 +42,8 @@ public:
   /// Says what a rank is. Any text; what is not UTF-8 or not printable in it is
   /// replaced.
   void nameRank(int32_t rank, std::string_view name);
-  /// Names a lane of a rank; unnamed lanes are called after their role.
-  void nameLane(int32_t rank, Lane lane, std::string_view name);
+  /// Names a track of a rank; unnamed tracks are called after their role.
+  void nameTrack(int32_t rank, Track track, std::string_view name);
 
   void write(const TraceEvent &event);
 
@@ -54,14 +54,14 @@ public:
 private:
   explicit TraceWriter(AtomicFile file);
   /// Starts an object of the list: its type, place and time.
-  void begin(char type, int32_t rank, int64_t lane, Time at);
+  void begin(char type, int32_t rank, int64_t track, Time at);
   void text(std::string_view key, std::string_view value);
   void number(std::string_view key, int64_t value);
   void real(std::string_view key, double value);
   void micros(std::string_view key, Time value);
   void openArguments();
   void end();
-  void metadata(int32_t rank, int64_t lane, std::string_view what,
+  void metadata(int32_t rank, int64_t track, std::string_view what,
                 std::string_view name);
   void writeMessage(const TraceEvent &event);
   void writeInstant(const TraceEvent &event);

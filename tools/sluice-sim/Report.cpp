@@ -38,7 +38,7 @@ static pipeline::StageReport stageReport(const StageOutcome &worker) {
   report.rank = worker.rank;
   report.steps = worker.core.steps;
   report.rows = worker.core.rows;
-  report.leftAtCheckpoint = worker.core.leftAtCheckpoint;
+  report.departedAtCheckpoint = worker.core.departedAtCheckpoint;
   report.guesses = worker.core.guesses;
   report.droppedAtMailbox = worker.core.droppedAtMailbox;
   report.checkpoints = worker.work.checkpoints;
@@ -151,7 +151,7 @@ std::string simulator::reportText(const SimulationPlan &plan,
           stage.role.c_str(), stage.rank,
           static_cast<unsigned long long>(stage.core.steps),
           static_cast<unsigned long long>(stage.core.rows),
-          static_cast<unsigned long long>(stage.core.leftAtCheckpoint),
+          static_cast<unsigned long long>(stage.core.departedAtCheckpoint),
           seconds(stage.work.busy), micros(stage.cancelLatency.p50),
           micros(stage.cancelLatency.p99), micros(stage.cancelLatency.max));
   print(out, "\n%-10s %10s %14s %10s\n", "hop", "messages", "bytes", "cancels");

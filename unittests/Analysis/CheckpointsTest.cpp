@@ -68,16 +68,16 @@ Case randomCase(std::mt19937_64 &random) {
 /// Positions that a row attends to, as the pass takes it.
 constexpr int64_t positions = 1024;
 
-/// The fewest stretches of a frame without checkpoints, found by trying all
+/// The fewest stretches of a part without checkpoints, found by trying all
 /// ends of each.
 class FewestStretches {
 public:
-  FewestStretches(Operation *frame, const Case &test, int64_t rows)
+  FewestStretches(Operation *part, const Case &test, int64_t rows)
       : test(test), rows(rows), limit(double(test.latencyMicros) * 1e-6) {
     double step =
         test.device.overheadSeconds + double(rows) * test.device.rowSeconds;
     overhead = step < limit ? step : 0;
-    for (const FrameOp &op : executedOps(frame))
+    for (const ExecutedOp &op : executedOps(part))
       add(op);
   }
 
@@ -109,7 +109,7 @@ private:
     return opSeconds(cost, rows, positions, test.device);
   }
 
-  void add(const FrameOp &op) {
+  void add(const ExecutedOp &op) {
     auto product = dyn_cast<ir::LinearOp>(op.op);
     double before = atoms.empty() ? overhead : 0;
     if (!product || before + secondsOf(op.cost) <= limit ||
@@ -144,10 +144,10 @@ private:
   std::vector<Atom> atoms;
 };
 
-class Frame {
+class Part {
 public:
   /// Before it has checkpoints.
-  Frame(ir::StageOp op, const Case &test)
+  Part(ir::StageOp op, const Case &test)
       : op(op), test(test),
         rows(rowsOfStretches(op, test.rows, positions, test.device,
                              double(test.latencyMicros) * 1e-6)),
@@ -213,17 +213,17 @@ TEST(CheckpointsTest, NoStretchIsTooLongAndThereAreNoFewer) {
                                           defaultLink()));
     ASSERT_TRUE(runPasses(*module, "sluice-partition-stages{stages=" +
                                        std::to_string(test.stages) + "}"));
-    std::vector<Frame> frames;
+    std::vector<Part> parts;
     for (auto stage : module->getOps<ir::StageOp>())
-      frames.emplace_back(stage, test);
+      parts.emplace_back(stage, test);
     ASSERT_TRUE(runPasses(*module, "sluice-insert-checkpoints{max-latency-us=" +
                                        std::to_string(test.latencyMicros) +
                                        " rows=" + std::to_string(test.rows) +
                                        "}"));
     ASSERT_TRUE(succeeded(verify(*module)));
-    for (Frame &frame : frames) {
+    for (Part &part : parts) {
       SCOPED_TRACE("case " + std::to_string(i));
-      size_t count = frame.check();
+      size_t count = part.check();
       checkpoints += count;
       without += count == 0;
     }
@@ -253,7 +253,7 @@ TEST(CheckpointsTest, RowsAreAsManyAsKeepTheLimitWhereThatCanBeKept) {
     EXPECT_GE(rows, 1);
     EXPECT_LE(rows, full);
     // Without attention, norms and the like there is nothing that bounds them.
-    for (const FrameOp &op : executedOps(model)) {
+    for (const ExecutedOp &op : executedOps(model)) {
       double one = op.seconds(1, positions, test.device);
       if (!isa<ir::LinearOp>(op.op) && one <= limit &&
           test.device.overheadSeconds == 0)

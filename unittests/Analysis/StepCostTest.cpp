@@ -42,7 +42,7 @@ TEST(StepCostTest, AnImportedModelCostsWhatItsShapeDoes) {
       OwningOpRef<ModuleOp> module = parse(&context, modelText(shape));
       ASSERT_TRUE(module);
       auto model = *module->getOps<ir::ModelOp>().begin();
-      ModelCost imported = costOfFrame(model), described = shape.cost();
+      ModelCost imported = costOfPart(model), described = shape.cost();
       EXPECT_EQ(imported.hidden, described.hidden);
       EXPECT_EQ(imported.embedding, described.embedding);
       EXPECT_EQ(imported.layers, described.layers);
@@ -57,13 +57,13 @@ TEST(StepCostTest, AMemberOfAGroupHasItsPartAndTheCollectives) {
   MLIRContext context;
   OwningOpRef<ModuleOp> module = parse(&context, modelText(shape));
   ASSERT_TRUE(module);
-  ModelCost whole = costOfFrame(*module->getOps<ir::ModelOp>().begin());
+  ModelCost whole = costOfPart(*module->getOps<ir::ModelOp>().begin());
   PassManager passes(&context);
   ShardTensorsOptions options;
   options.tensorParallel = 2;
   passes.addPass(createShardTensors(options));
   ASSERT_TRUE(succeeded(passes.run(*module)));
-  ModelCost member = costOfFrame(*module->getOps<ir::ModelOp>().begin());
+  ModelCost member = costOfPart(*module->getOps<ir::ModelOp>().begin());
 
   // The norms' weights are whole.
   int64_t norms = 2 * 64 * int64_t(sizeof(float));
@@ -71,9 +71,9 @@ TEST(StepCostTest, AMemberOfAGroupHasItsPartAndTheCollectives) {
             (whole.layers[0].weightBytes() - norms) / 2);
   EXPECT_EQ(member.layers[0].cacheBytesPerPosition(),
             whole.layers[0].cacheBytesPerPosition() / 2);
-  auto linkBytes = [](const PartCost &part) {
+  auto linkBytes = [](const PartCost &cost) {
     int64_t bytes = 0;
-    for (const OpCost &op : part.ops)
+    for (const OpCost &op : cost.ops)
       bytes += op.linkBytesPerRow;
     return bytes;
   };
@@ -99,7 +99,7 @@ TEST(StepCostTest, StretchesAreTheWholeStep) {
               stageCostOf(model, device)
                   .seconds({.rows = 5, .outputs = 5, .context = 100}),
               1e-9);
-  SmallVector<FrameOp> ops = executedOps(model);
+  SmallVector<ExecutedOp> ops = executedOps(model);
   // Embedding, 15 ops of each layer, and selecting, norm and product.
   EXPECT_EQ(ops.size(), 1u + 3 * 15 + 3);
   EXPECT_FALSE(ops.front().ofOutput);

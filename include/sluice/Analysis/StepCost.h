@@ -8,8 +8,8 @@
 // What the IR costs by the cost model of runtime/cluster: each op as its
 // CostInterface says, on a device of the module's cluster.
 //
-// A *frame* is a sluice.model, sluice.stage or sluice.worker. What is executed
-// in a frame is, in order, its ops and those in its layers; ops without costs
+// A *part* is a sluice.model, sluice.stage or sluice.worker. What is executed
+// in a part is, in order, its ops and those in its layers; ops without costs
 // take no time. Checkpoints cut that into *stretches*.
 //
 //===----------------------------------------------------------------------===//
@@ -25,7 +25,7 @@
 namespace sluice {
 
 /// Positions that a row attends to in predicted times where nobody says
-/// otherwise; fewer where the context of the frame's model ends before.
+/// otherwise; fewer where the context of the part's model ends before.
 constexpr int64_t predictedContext = 1024;
 
 /// What one op costs. A layer: all in it.
@@ -37,17 +37,17 @@ cluster::OpCost costOfColumns(ir::LinearOp linear, int64_t columns);
 /// What putting so many columns together costs, as `sluice.concat`.
 cluster::OpCost costOfJoining(int64_t columns);
 
-/// What the parts of a frame cost: its layers, what comes before the first, and
+/// What a part costs: its layers, what comes before the first, and
 /// what comes after the last. `name` and `vocab` are left empty, `hidden` is
 /// the width of the layers.
-cluster::ModelCost costOfFrame(mlir::Operation *frame);
+cluster::ModelCost costOfPart(mlir::Operation *part);
 
-/// The steps of a frame on a device.
-cluster::StageCost stageCostOf(mlir::Operation *frame,
+/// The steps of a part on a device.
+cluster::StageCost stageCostOf(mlir::Operation *part,
                                const cluster::Device &device);
 
-/// One executed op of a frame.
-struct FrameOp {
+/// One executed op of a part.
+struct ExecutedOp {
   mlir::Operation *op = nullptr;
   cluster::OpCost cost;
   /// Behind the last layer: computed for rows that want an output.
@@ -60,26 +60,26 @@ struct FrameOp {
   }
 };
 
-/// The ops of a frame that cost something, in the order of execution,
+/// The ops of a part that cost something, in the order of execution,
 /// checkpoints left out.
-llvm::SmallVector<FrameOp> executedOps(mlir::Operation *frame);
+llvm::SmallVector<ExecutedOp> executedOps(mlir::Operation *part);
 
 /// The ops between checkpoints: one more than there are checkpoints.
-llvm::SmallVector<llvm::SmallVector<FrameOp>>
-stretchesOf(mlir::Operation *frame);
+llvm::SmallVector<llvm::SmallVector<ExecutedOp>>
+stretchesOf(mlir::Operation *part);
 
 /// How long each stretch takes in a step of `rows` rows; the device's overhead
 /// is in the first.
-llvm::SmallVector<double> stretchSeconds(mlir::Operation *frame, int64_t rows,
+llvm::SmallVector<double> stretchSeconds(mlir::Operation *part, int64_t rows,
                                          int64_t context,
                                          const cluster::Device &device);
 
-/// With how many rows the stretches of a frame without checkpoints are to be
+/// With how many rows the stretches of a part without checkpoints are to be
 /// measured, at most `max`: as many as compute a prompt at full speed
 /// (StageCost::fullRows), but no more than with which each op fits a stretch of
 /// `seconds`, products in columns where they must be. What does not fit with
 /// one row either is left out of that.
-int64_t rowsOfStretches(mlir::Operation *frame, int64_t max, int64_t context,
+int64_t rowsOfStretches(mlir::Operation *part, int64_t max, int64_t context,
                         const cluster::Device &device, double seconds);
 
 /// Nanoseconds of a step by row count, as `costs` of the dialect's ops:

@@ -55,10 +55,10 @@ TEST(WorkMeterTest, LooksAtTheClock) {
 }
 
 TEST(WorkMeterTest, EndsWhenNobodyWaits) {
-  bool left = false;
-  WorkMeter meter({}, [&] { return left; });
+  bool isUnwanted = false;
+  WorkMeter meter({}, [&] { return isUnwanted; });
   EXPECT_TRUE(meter.charge(100'000));
-  left = true;
+  isUnwanted = true;
   EXPECT_FALSE(meter.charge(100'000));
   EXPECT_EQ(meter.end(), WorkMeter::End::Unwanted);
   EXPECT_FALSE(meter.endsAlways());
@@ -83,10 +83,10 @@ TEST(WorkMeterTest, EndsWhereItHoldsTooMuch) {
 }
 
 TEST(WorkMeterTest, TheFirstReasonCounts) {
-  bool left = false;
-  WorkMeter meter({.steps = 10}, [&] { return left; });
+  bool isUnwanted = false;
+  WorkMeter meter({.steps = 10}, [&] { return isUnwanted; });
   EXPECT_FALSE(meter.charge(11));
-  left = true;
+  isUnwanted = true;
   EXPECT_FALSE(meter.charge(10'000));
   EXPECT_EQ(meter.end(), WorkMeter::End::Steps);
 }

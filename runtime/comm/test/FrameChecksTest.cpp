@@ -167,7 +167,7 @@ TEST(FrameChecks, RowsAndWhatGoesWithThemAreChecked) {
     frame.opens[0].sampling.logitBias[32000] = 1;
   });
   expect("rows that left 1 is not in 0..0",
-         [](auto &frame, auto &) { frame.timings[0].left = 1; });
+         [](auto &frame, auto &) { frame.timings[0].departed = 1; });
   expect("a busy time -1 is not in",
          [](auto &frame, auto &) { frame.timings[0].busyNanos = -1; });
   expect("activations of width 2 instead of 4", [](auto &, auto &activations) {

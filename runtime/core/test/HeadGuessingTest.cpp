@@ -163,9 +163,9 @@ TEST(HeadGuessingTest, MeasurementsReachThePolicy) {
   script.result(0, 6);
   ResultFrame frame;
   frame.results.push_back({1, 0, 7, {}});
-  frame.timings = {{.rows = 1, .left = 0, .busyNanos = 20000000},
-                   {.rows = 1, .left = 0, .busyNanos = 30000000},
-                   {.rows = 2, .left = 1, .busyNanos = 90000000}};
+  frame.timings = {{.rows = 1, .departed = 0, .busyNanos = 20000000},
+                   {.rows = 1, .departed = 0, .busyNanos = 30000000},
+                   {.rows = 2, .departed = 1, .busyNanos = 90000000}};
   script.now += millis(77);
   script.head->onResults(frame, script.now);
   script.take();

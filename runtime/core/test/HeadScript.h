@@ -90,7 +90,7 @@ struct Script {
   void guess(std::vector<std::pair<NodeId, std::vector<Candidate>>> guesses) {
     GuessFrame frame;
     frame.step = draftStep++;
-    frame.timing = {.rows = 1, .left = 0, .busyNanos = 1000000};
+    frame.timing = {.rows = 1, .departed = 0, .busyNanos = 1000000};
     for (auto &[node, candidates] : guesses)
       frame.guesses.push_back({node, 0, std::move(candidates)});
     head->onGuesses(frame, now);

@@ -305,7 +305,7 @@ private:
   /// Texts that begin alike: pages of one of two kinds, and a tail.
   Text randomText() {
     Text text;
-    for (int64_t left = upTo(0, 4); left > 0; --left)
+    for (int64_t remaining = upTo(0, 4); remaining > 0; --remaining)
       text.insert(text.end(), pageTokens, static_cast<int32_t>(upTo(1, 2)));
     text.insert(text.end(), static_cast<size_t>(upTo(1, 40)), 1);
     return text;

@@ -341,7 +341,7 @@ void PipelineModel::begin(size_t index) {
   worker.busy = true;
   worker.started = worker.segment = clock;
   worker.startRows = static_cast<int64_t>(worker.step.rows.size());
-  worker.left = 1;
+  worker.remaining = 1;
   const auto &millis =
       worker.isDraft ? options.draftMillis : options.stepMillis;
   worker.millis = worker.startRows ? vary(millis(worker.startRows)) : 0;
@@ -356,10 +356,10 @@ void PipelineModel::schedule(size_t index) {
   if (!worker.busy || worker.millis <= 0)
     return;
   double done = (clock - worker.segment).count() / (worker.millis * 1e6);
-  double here = 1 - worker.left + done * worker.left;
+  double here = 1 - worker.remaining + done * worker.remaining;
   double count = static_cast<double>(options.checkpoints);
   double next = std::min(1.0, std::floor(here * count + 1) / count);
-  double wait = (next - here) / worker.left * worker.millis;
+  double wait = (next - here) / worker.remaining * worker.millis;
   at(clock + Time(std::llround(std::max(0.0, wait) * 1e6)),
      [this, index, generation = worker.generation] {
        checkpoint(index, generation);
@@ -388,11 +388,12 @@ void PipelineModel::checkpoint(size_t index, uint64_t generation) {
     return;
   double done =
       std::min(1.0, (clock - worker.segment).count() / (worker.millis * 1e6));
-  worker.left *= 1 - done;
+  worker.remaining *= 1 - done;
   worker.segment = clock;
   const auto &millis =
       worker.isDraft ? options.draftMillis : options.stepMillis;
-  worker.millis = rows ? worker.left * millis(static_cast<int64_t>(rows)) : 0;
+  worker.millis =
+      rows ? worker.remaining * millis(static_cast<int64_t>(rows)) : 0;
   uint64_t next = ++worker.generation;
   at(clock + Time(std::llround(worker.millis * 1e6)),
      [this, index, next] { end(index, next); });
@@ -405,7 +406,8 @@ void PipelineModel::end(size_t index, uint64_t generation) {
   worker.busy = false;
   int64_t rows = static_cast<int64_t>(worker.step.rows.size());
   StageTiming timing = {.rows = static_cast<int32_t>(worker.startRows),
-                        .left = static_cast<int32_t>(worker.startRows - rows),
+                        .departed =
+                            static_cast<int32_t>(worker.startRows - rows),
                         .busyNanos = (clock - worker.started).count()};
   StepFrame out = std::move(worker.step);
   worker.step = {};

@@ -99,7 +99,7 @@ private:
     bool busy = false;
     StepFrame step;
     int64_t startRows = 0;
-    double left = 0; ///< of the step's work
+    double remaining = 0; ///< of the step's work
     double millis = 0;
     Time segment{0}, started{0};
     uint64_t generation = 0;

@@ -284,7 +284,7 @@ private:
   }
   void find() {
     Text text;
-    for (uint64_t left = random() % 6; left > 0; --left) {
+    for (uint64_t remaining = random() % 6; remaining > 0; --remaining) {
       Text page = pageOf(static_cast<int32_t>(random() % 3));
       text.insert(text.end(), page.begin(), page.end());
     }

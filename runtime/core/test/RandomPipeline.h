@@ -92,7 +92,7 @@ public:
 
   StageHarness &stage(int64_t index) { return *stages[index]; }
 
-  int64_t answers = 0, left = 0, dropped = 0, reused = 0;
+  int64_t answers = 0, departed = 0, dropped = 0, reused = 0;
   int64_t prefixes = 0, pins = 0, keepsAfterEnd = 0, unpins = 0;
 
 private:
@@ -437,8 +437,9 @@ private:
     StepFrame outgoing;
     if (!stage.step(outgoing))
       return;
-    left += static_cast<int64_t>(stage.stage.counters().leftAtCheckpoint -
-                                 before.leftAtCheckpoint);
+    departed +=
+        static_cast<int64_t>(stage.stage.counters().departedAtCheckpoint -
+                             before.departedAtCheckpoint);
     dropped += static_cast<int64_t>(stage.stage.counters().droppedAtMailbox -
                                     before.droppedAtMailbox);
     if (index + 1 < setup.stages)

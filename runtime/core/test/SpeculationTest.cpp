@@ -200,9 +200,9 @@ TEST(SpeculationPolicyTest, ResultsBoundTheSlotsUnderWay) {
 TEST(SpeculationPolicyTest, TheSlowestStageIsMeasured) {
   SpeculationPolicy policy = policyOf(flat);
   std::vector<StageTiming> timings = {
-      {.rows = 1, .left = 0, .busyNanos = millis(40).count()},
-      {.rows = 2, .left = 0, .busyNanos = millis(90).count()},
-      {.rows = 4, .left = 3, .busyNanos = millis(999).count()}};
+      {.rows = 1, .departed = 0, .busyNanos = millis(40).count()},
+      {.rows = 2, .departed = 0, .busyNanos = millis(90).count()},
+      {.rows = 4, .departed = 3, .busyNanos = millis(999).count()}};
   policy.measureStages(timings);
   EXPECT_EQ(policy.slot(1), millis(90));
   EXPECT_EQ(policy.slot(4), millis(90));

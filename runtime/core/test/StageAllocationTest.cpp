@@ -124,7 +124,7 @@ TEST(StageAllocationTest, StepsAllocateNothing) {
     for (int i = 0; i < 200; ++i)
       rounds.round();
     EXPECT_EQ(allocations(), before);
-    EXPECT_GT(stage.counters().leftAtCheckpoint, 200u);
+    EXPECT_GT(stage.counters().departedAtCheckpoint, 200u);
   }
 #endif
 }

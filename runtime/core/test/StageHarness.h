@@ -262,7 +262,7 @@ private:
     present.assign(rows, 1);
     gone.clear();
     std::vector<uint8_t> reported(rows, 1);
-    std::vector<int> leftAt(rows, layers);
+    std::vector<int> departedAt(rows, layers);
     for (int layer = 0; layer < layers; ++layer) {
       store(memory[layer]);
       attend(memory[layer]);
@@ -271,15 +271,15 @@ private:
       for (size_t row = 0; row < rows; ++row)
         if (present[row] && !reported[row] && (*device)() % 2 == 0) {
           present[row] = 0;
-          leftAt[row] = layer;
+          departedAt[row] = layer;
           gone.insert(nameOf(static_cast<int64_t>(row)));
         }
     }
-    replay(leftAt);
+    replay(departedAt);
   }
 
-  void replay(const std::vector<int> &leftAt) {
-    std::vector<int64_t> origins(leftAt.size());
+  void replay(const std::vector<int> &departedAt) {
+    std::vector<int64_t> origins(departedAt.size());
     std::iota(origins.begin(), origins.end(), 0);
     auto follow = [&](std::span<const RowMove> moves) {
       for (RowMove move : moves)
@@ -289,7 +289,7 @@ private:
     for (int layer = 0; layer < layers; ++layer) {
       std::vector<uint8_t> stays;
       for (int64_t origin : origins)
-        stays.push_back(leftAt[origin] != layer);
+        stays.push_back(departedAt[origin] != layer);
       if (std::ranges::count(stays, 0) == 0)
         stays.clear();
       follow(stage.leave(stays));

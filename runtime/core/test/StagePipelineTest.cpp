@@ -33,30 +33,30 @@ PipelineSetup setupOf(uint32_t seed) {
 /// its ancestors in the cache, whatever was guessed, fused, dropped, cut and
 /// closed; nothing that lives is lost; and in the end nothing is held.
 TEST(StagePipelineTest, EveryRowFindsItsAncestorsWhateverHappens) {
-  int64_t answers = 0, left = 0, dropped = 0, reused = 0;
+  int64_t answers = 0, departed = 0, dropped = 0, reused = 0;
   for (uint32_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(seed);
     RandomPipeline pipeline(setupOf(seed));
     pipeline.run();
     ASSERT_FALSE(HasFailure());
     answers += pipeline.answers;
-    left += pipeline.left;
+    departed += pipeline.departed;
     dropped += pipeline.dropped;
     reused += pipeline.reused;
   }
   // That these are common is what makes the test worth something.
   EXPECT_GT(answers, 10'000);
-  EXPECT_GT(left, 1'000);
+  EXPECT_GT(departed, 1'000);
   EXPECT_GT(dropped, 1'000);
   EXPECT_GT(reused, 1'000);
   RecordProperty("answers", std::to_string(answers));
-  RecordProperty("left", std::to_string(left));
+  RecordProperty("left", std::to_string(departed));
 }
 
 /// The same on devices that see deaths late, and some of a chain alone: what
 /// has lost an ancestor is not answered, and the rest is as it was.
 TEST(StagePipelineTest, EveryRowFindsItsAncestorsWhateverADeviceSees) {
-  int64_t answers = 0, left = 0, orphans = 0;
+  int64_t answers = 0, departed = 0, orphans = 0;
   for (uint32_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(seed);
     PipelineSetup setup = setupOf(seed);
@@ -65,12 +65,12 @@ TEST(StagePipelineTest, EveryRowFindsItsAncestorsWhateverADeviceSees) {
     pipeline.run();
     ASSERT_FALSE(HasFailure());
     answers += pipeline.answers;
-    left += pipeline.left;
+    departed += pipeline.departed;
     for (int64_t i = 0; i < setup.stages; ++i)
       orphans += pipeline.stage(i).orphans;
   }
   EXPECT_GT(answers, 10'000);
-  EXPECT_GT(left, 1'000);
+  EXPECT_GT(departed, 1'000);
   EXPECT_GT(orphans, 100);
   RecordProperty("orphans", std::to_string(orphans));
 }

@@ -220,7 +220,7 @@ TEST_F(StageTest, RowsLeaveAtTheCheckpointAfterTheMark) {
   EXPECT_EQ(nodesOf(stage().rows()), (Nodes{4, 6}));
   StepFrame outgoing;
   stage().finishStep(outgoing);
-  EXPECT_EQ(stage().counters().leftAtCheckpoint, 3u);
+  EXPECT_EQ(stage().counters().departedAtCheckpoint, 3u);
   EXPECT_EQ(stage().counters().checkpoints, 2u + 4u);
   end();
 }
@@ -254,7 +254,7 @@ TEST_F(StageTest, RowsLeaveAsADeviceSays) {
   EXPECT_EQ(stage().batch().rows(), 4);
   StepFrame outgoing;
   stage().finishStep(outgoing);
-  EXPECT_EQ(stage().counters().leftAtCheckpoint, 1u);
+  EXPECT_EQ(stage().counters().departedAtCheckpoint, 1u);
   end();
 }
 
@@ -275,8 +275,8 @@ TEST_F(StageTest, ARowWhoseParentADeviceTookOutLeavesBehindTheStep) {
   stage().leave(stays);
   EXPECT_EQ(stage().batch().rows(), 3);
   std::span<const RowMove> moves = stage().dropOrphans();
-  EXPECT_EQ(std::vector(stage().cancelsOfLeft().begin(),
-                        stage().cancelsOfLeft().end()),
+  EXPECT_EQ(std::vector(stage().cancelsOfDeparted().begin(),
+                        stage().cancelsOfDeparted().end()),
             std::vector<Time>{Time(100)});
   ASSERT_EQ(nodesOf(stage().rows()), (Nodes{4}));
   EXPECT_LE(moves.size(), 1u);
@@ -288,7 +288,7 @@ TEST_F(StageTest, ARowWhoseParentADeviceTookOutLeavesBehindTheStep) {
   StepFrame outgoing;
   stage().finishStep(outgoing);
   EXPECT_EQ(nodesOf(outgoing.rows), (Nodes{4}));
-  EXPECT_EQ(stage().counters().leftAtCheckpoint, 3u);
+  EXPECT_EQ(stage().counters().departedAtCheckpoint, 3u);
   EXPECT_EQ(stage().counters().checkpoints, 2u + 1u);
   // The rows that stayed are not in their branch, nor is the one that left.
   EXPECT_EQ(harness.pages.length(sequence), 2);
@@ -313,15 +313,15 @@ TEST_F(StageTest, ADevicesRowsAreOfTheCancelThatNamedThem) {
   uint64_t before = stage().counters().checkpoints;
   EXPECT_TRUE(stage().leave({}).empty());
   stage().leave(stays);
-  EXPECT_EQ(std::vector(stage().cancelsOfLeft().begin(),
-                        stage().cancelsOfLeft().end()),
+  EXPECT_EQ(std::vector(stage().cancelsOfDeparted().begin(),
+                        stage().cancelsOfDeparted().end()),
             std::vector<Time>{Time(100)});
   stays.clear();
   for (const Row &row : stage().rows())
     stays.push_back(row.node != 5);
   stage().leave(stays);
-  EXPECT_EQ(std::vector(stage().cancelsOfLeft().begin(),
-                        stage().cancelsOfLeft().end()),
+  EXPECT_EQ(std::vector(stage().cancelsOfDeparted().begin(),
+                        stage().cancelsOfDeparted().end()),
             std::vector<Time>{Time(200)});
   // Also those at which nobody has left, as where the host passes them.
   EXPECT_EQ(stage().counters().checkpoints, before + 3);
@@ -335,8 +335,8 @@ TEST_F(StageTest, ADevicesRowsAreOfTheCancelThatNamedThem) {
 /// an older one, which these rows outlived, not at all.
 TEST_F(StageTest, RowsThatLeaveAreOfTheCancelThatKilledThem) {
   auto cancels = [&] {
-    return std::vector(stage().cancelsOfLeft().begin(),
-                       stage().cancelsOfLeft().end());
+    return std::vector(stage().cancelsOfDeparted().begin(),
+                       stage().cancelsOfDeparted().end());
   };
   send(opening(2));
   harness.board.publish(confirm(1), Time(100));
@@ -371,7 +371,7 @@ TEST_F(StageTest, CountersAddUp) {
   stage().finishStep(outgoing);
   EXPECT_EQ(stage().counters().steps, 3u);
   EXPECT_EQ(stage().counters().rows, 6u);
-  EXPECT_EQ(stage().counters().leftAtCheckpoint, 2u);
+  EXPECT_EQ(stage().counters().departedAtCheckpoint, 2u);
   EXPECT_EQ(stage().counters().guesses, 2u);
   end();
 }

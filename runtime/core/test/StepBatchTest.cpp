@@ -93,7 +93,7 @@ TEST(StepBatchTest, AnySeriesOfCheckpointsKeepsRowsWhole) {
       std::vector<RowMove> moves;
       int64_t now = planCompaction(alive, moves);
       batch.keep(alive, moves, now);
-      std::vector<int32_t> left = list(batch.tokens());
+      std::vector<int32_t> living = list(batch.tokens());
       int64_t outputs = 0;
       size_t mirror = 0;
       for (int64_t row = 0; row < batch.rows(); ++row) {
@@ -108,9 +108,9 @@ TEST(StepBatchTest, AnySeriesOfCheckpointsKeepsRowsWhole) {
       }
       ASSERT_EQ(batch.outputs(), outputs);
       ASSERT_EQ(batch.mirrors().size(), mirror);
-      std::sort(left.begin(), left.end());
+      std::sort(living.begin(), living.end());
       std::sort(expected.begin(), expected.end());
-      ASSERT_EQ(left, expected);
+      ASSERT_EQ(living, expected);
     }
   }
 }

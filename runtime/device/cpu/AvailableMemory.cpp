@@ -33,7 +33,7 @@ static std::optional<uint64_t> onlyNumber(const std::string &path) {
 
 /// What the control group has left. Files that are cached can be dropped, but
 /// for those that are memory themselves (shared, tmpfs).
-static std::optional<uint64_t> leftInGroup(const std::string &group) {
+static std::optional<uint64_t> availableInGroup(const std::string &group) {
   auto max = onlyNumber(group + "memory.max");
   auto used = onlyNumber(group + "memory.current");
   if (!max || !used)
@@ -47,7 +47,7 @@ static std::optional<uint64_t> leftInGroup(const std::string &group) {
 
 std::optional<uint64_t> cpu::availableMemory(const std::string &root) {
   auto kibibytes = numberOf(root + "proc/meminfo", "MemAvailable:");
-  auto group = leftInGroup(root + "sys/fs/cgroup/");
+  auto group = availableInGroup(root + "sys/fs/cgroup/");
   if (!kibibytes)
     return group;
   return group ? std::min(*group, *kibibytes * 1024) : *kibibytes * 1024;

@@ -63,17 +63,17 @@ Topology Topology::read(ProcessorSet allowed, const std::string &sysRoot) {
   if (allowed.empty())
     allowed = {0};
   // By socket, node and core; those without a core behind all others.
-  using Place = std::tuple<bool, int64_t, int64_t, int64_t>;
-  std::map<Place, ProcessorSet> cores;
+  using SortKey = std::tuple<bool, int64_t, int64_t, int64_t>;
+  std::map<SortKey, ProcessorSet> cores;
   for (int32_t processor : allowed) {
     fs::path folder = fs::path(sysRoot) / "devices/system/cpu" /
                       ("cpu" + std::to_string(processor));
     std::optional<int64_t> core = readNumber(folder / "topology/core_id");
     std::optional<int64_t> package =
         readNumber(folder / "topology/physical_package_id");
-    Place place = core && package
-                      ? Place(false, *package, nodeOf(folder), *core)
-                      : Place(true, 0, 0, processor);
+    SortKey place = core && package
+                        ? SortKey(false, *package, nodeOf(folder), *core)
+                        : SortKey(true, 0, 0, processor);
     cores[place].push_back(processor);
   }
   Topology topology;

@@ -251,7 +251,7 @@ Status Executor::State::fetchResults(const Bucket &bucket,
   }
   if (graph.checkpoints > 0)
     if (Status s = device->copyToHost(
-            leftMemory.data(), graph.table(graph.layout.leftAt),
+            departedMemory.data(), graph.table(graph.layout.departedAt),
             static_cast<uint64_t>(batch.rows()) * sizeof(int32_t), stream);
         !s.ok())
       return s;
@@ -337,20 +337,20 @@ void Executor::State::replay(const Bucket &bucket,
   originOf.resize(static_cast<size_t>(batch.rows()));
   std::iota(originOf.begin(), originOf.end(), 0);
   outputOf.assign(originOf.size(), -1);
-  bool anyLeft = false;
+  bool anyDeparted = false;
   if (graph.checkpoints > 0 && input.checkpoints)
     input.checkpoints->agree();
   // Of a step that nobody is left in the rest is not computed.
   for (int32_t at = 1; at <= graph.checkpoints && batch.rows() > 0; ++at) {
     if (at == graph.checkpointsBeforeOutputs + 1)
       noteOutputs(batch);
-    anyLeft |= leaveAt(at, input);
+    anyDeparted |= leaveAt(at, input);
   }
   if (graph.checkpoints == graph.checkpointsBeforeOutputs)
     noteOutputs(batch);
   rowOf.resize(originOf.size());
   std::iota(rowOf.begin(), rowOf.end(), 0);
-  if (anyLeft)
+  if (anyDeparted)
     dropOrphans(input);
   outputSlot.clear();
   for (int32_t row : batch.outputRows())
@@ -367,11 +367,11 @@ void Executor::State::noteOutputs(const StepBatch &batch) {
 /// Tells the batch of the checkpoint. Whether any have left at it.
 bool Executor::State::leaveAt(int32_t checkpoint,
                               const device::StepInput &input) {
-  const auto *leftAt = leftMemory.as<int32_t>();
+  const auto *departedAt = departedMemory.as<int32_t>();
   stays.clear();
   bool all = true;
   for (int32_t origin : originOf) {
-    stays.push_back(leftAt[origin] != checkpoint);
+    stays.push_back(departedAt[origin] != checkpoint);
     all &= stays.back() != 0;
   }
   if (!input.checkpoints)

@@ -172,7 +172,7 @@ Status Executor::State::allocate() {
   if (Status s = assign(aliveMemory, *device, exchangedAt + sizeof(int32_t));
       !s.ok())
     return s;
-  if (Status s = assign(leftMemory, *device, rows * 4); !s.ok())
+  if (Status s = assign(departedMemory, *device, rows * 4); !s.ok())
     return s;
   if (Status s = assign(
           incomingMemory, *device,

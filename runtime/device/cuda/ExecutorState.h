@@ -49,7 +49,7 @@ struct Executor::State {
   // Of the host, page-locked: what is sent before a step, who lives, and what
   // comes back.
   PinnedMemory tableMemory, aliveMemory, incomingMemory, resultMemory,
-      leftMemory, tokenMemory, candidateMemory;
+      departedMemory, tokenMemory, candidateMemory;
   /// In aliveMemory: the last checkpoint at which the device has let rows go.
   int32_t *passed = nullptr;
   /// There, too: the last exchange of the group that is known to have ended.

@@ -198,7 +198,7 @@ void SluiceGraph::addCheckpoint(std::span<void *const> values,
   if (!outputsNumbered)
     compact.outputRows = pointer<int32_t>(table(layout.outputRows));
   compact.outputSources = pointer<int32_t>(table(layout.outputSources));
-  compact.leftAt = pointer<int32_t>(table(layout.leftAt));
+  compact.departedAt = pointer<int32_t>(table(layout.departedAt));
   compact.checkpoint = checkpoints;
   compact.passed = pointer<int32_t>(context.passed);
   compact.mirrorCount = pointer<int32_t>(table(TableLayout::Mirrors));

@@ -35,7 +35,7 @@ TableLayout::TableLayout(const ExecutorLimits &limits, int64_t rows)
   origins = take(rows);
   wantsOutput = take(rows);
   spanPlaces = take(rows);
-  leftAt = take(rows);
+  departedAt = take(rows);
   const int64_t outputs = std::min(rows, limits.outputs);
   outputRows = take(outputs);
   outputSources = take(outputs);
@@ -47,8 +47,8 @@ TableLayout::TableLayout(const ExecutorLimits &limits, int64_t rows)
 }
 
 StepTables::StepTables(const ExecutorLimits &limits, int32_t *block)
-    : block(block),
-      places(std::bit_ceil(static_cast<size_t>(2 * limits.sequences))) {
+    : block(block), sequenceNumbers(std::bit_ceil(
+                        static_cast<size_t>(2 * limits.sequences))) {
   std::fill(block, block + TableLayout(limits, limits.rows).words, 0);
   longRows.reserve(static_cast<size_t>(limits.rows));
   runs.reserve(static_cast<size_t>(limits.rows));
@@ -60,14 +60,14 @@ Expected<int32_t> StepTables::numberOf(SequenceId sequence,
                                        const device::StepInput &input,
                                        const TableLayout &layout) {
   constexpr uint64_t spread = 0x9E3779B97F4A7C15; // 2^64 by the golden ratio
-  size_t mask = places.size() - 1;
+  size_t mask = sequenceNumbers.size() - 1;
   size_t at =
       static_cast<size_t>((static_cast<uint64_t>(sequence) * spread) >> 32) &
       mask;
-  while (places[at].step == step && places[at].sequence != sequence)
+  while (sequenceNumbers[at].step == step && sequenceNumbers[at].sequence != sequence)
     at = (at + 1) & mask;
-  if (places[at].step == step)
-    return places[at].number;
+  if (sequenceNumbers[at].step == step)
+    return sequenceNumbers[at].number;
   if (sequencesUsed == layout.sequences)
     return failure("step: rows of more than ", layout.sequences, " sequences");
   ++sequencesUsed;
@@ -79,7 +79,7 @@ Expected<int32_t> StepTables::numberOf(SequenceId sequence,
               block + layout.pages + pagesUsed);
   auto number =
       static_cast<int32_t>(std::exchange(pagesUsed, pagesUsed + count));
-  places[at] = {step, sequence, number};
+  sequenceNumbers[at] = {step, sequence, number};
   return number;
 }
 
@@ -115,7 +115,7 @@ Status StepTables::fillRows(const device::StepInput &input,
   std::copy_n(batch.positions().data(), rows, block + layout.positions);
   std::iota(block + layout.origins, block + layout.origins + rows, 0);
   std::fill_n(block + layout.wantsOutput, rows, 0);
-  std::fill_n(block + layout.leftAt, rows, 0);
+  std::fill_n(block + layout.departedAt, rows, 0);
   for (int64_t output = 0; output < batch.outputs(); ++output) {
     int32_t row = batch.outputRows()[output];
     block[layout.outputRows + output] = row;

@@ -16,7 +16,7 @@
 //   tokens[rows]                     as the step begins
 //   positions[rows] sequences[rows] origins[rows] wantsOutput[rows]
 //   spanPlaces[rows]                 kernels/CacheABI.h
-//   leftAt[rows]                     0; kernels/CompactABI.h
+//   departedAt[rows]                     0; kernels/CompactABI.h
 //   outputRows[outputs]
 //   outputSources[outputs]           their numbers as the step begins
 //   requests[outputs]                OutputRequests, by those
@@ -66,7 +66,7 @@ struct TableLayout {
   int64_t pagesPerSequence;
 
   int64_t tokens, positions, sequenceOf, origins, wantsOutput, spanPlaces,
-      leftAt;
+      departedAt;
   int64_t outputRows, outputSources, requests, pages, mirrorRows,
       mirrorSequences;
   int64_t words; ///< of all
@@ -123,12 +123,12 @@ private:
   int64_t pagesUsed = 0;
   /// A sequence of the cache that has rows, by its hash: its number in the step
   /// so counted.
-  struct Place {
+  struct SequenceNumber {
     uint64_t step = 0;
     SequenceId sequence = 0;
     int32_t number = 0;
   };
-  std::vector<Place> places;
+  std::vector<SequenceNumber> sequenceNumbers;
   uint64_t step = 0;
   int64_t sequencesUsed = 0;
 };

@@ -139,8 +139,8 @@ TEST(GrammarCacheTest, RemembersRefusals) {
   EXPECT_EQ(cache.size(), 1u);
   WorkMeter busy({.time = std::chrono::seconds(0)});
   EXPECT_FALSE(cache.fromGbnf(large, busy));
-  WorkMeter left({}, [] { return true; });
-  EXPECT_FALSE(cache.fromGbnf(large, left));
+  WorkMeter unwanted({}, [] { return true; });
+  EXPECT_FALSE(cache.fromGbnf(large, unwanted));
   WorkMeter spent({.steps = 10});
   EXPECT_TRUE(spent.charge(10));
   EXPECT_FALSE(cache.fromGbnf(large, spent)); // by what was before it

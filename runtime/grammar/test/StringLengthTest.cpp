@@ -132,7 +132,7 @@ public:
     if (json[0] != '"')
       return false;
     json.remove_prefix(1);
-    Place place{0, 0};
+    WalkState place{0, 0};
     while (true) {
       if (json == "\"")
         return mayEnd(place);
@@ -147,7 +147,7 @@ public:
       }
       if (!whole)
         return json.empty() ? canEnd(place) : part;
-      std::optional<Place> next = after(place, *whole);
+      std::optional<WalkState> next = after(place, *whole);
       if (!next || !canEnd(*next))
         return false;
       place = *next;
@@ -156,18 +156,18 @@ public:
   }
 
 private:
-  struct Place {
+  struct WalkState {
     uint32_t state;
     size_t length;
-    auto operator<=>(const Place &) const = default;
+    auto operator<=>(const WalkState &) const = default;
   };
 
-  bool mayEnd(Place place) const {
+  bool mayEnd(WalkState place) const {
     return automaton.states()[place.state].accepting && place.length >= min &&
            (!max || place.length <= *max);
   }
 
-  std::optional<Place> after(Place place, const Letter &letter) const {
+  std::optional<WalkState> after(WalkState place, const Letter &letter) const {
     if (max && place.length == *max)
       return std::nullopt;
     std::string_view text = letter.text;
@@ -176,28 +176,28 @@ private:
                                             : 0x1F600;
     for (TextAutomaton::Edge edge : automaton.states()[place.state].edges)
       if (edge.low <= character && character <= edge.high)
-        return Place{edge.target,
-                     max ? place.length + 1 : std::min(place.length + 1, min)};
+        return WalkState{edge.target, max ? place.length + 1
+                                          : std::min(place.length + 1, min)};
     return std::nullopt;
   }
 
-  bool leadsOn(Place place, const Letter &letter) {
-    std::optional<Place> next = after(place, letter);
+  bool leadsOn(WalkState place, const Letter &letter) {
+    std::optional<WalkState> next = after(place, letter);
     return next && canEnd(*next);
   }
 
-  bool canEnd(Place from) {
+  bool canEnd(WalkState from) {
     auto [known, fresh] = ends.try_emplace(from, false);
     if (fresh)
       known->second = search(from);
     return known->second;
   }
 
-  bool search(Place from) const {
-    std::set<Place> seen{from};
-    std::vector<Place> work{from};
+  bool search(WalkState from) const {
+    std::set<WalkState> seen{from};
+    std::vector<WalkState> work{from};
     while (!work.empty()) {
-      Place place = work.back();
+      WalkState place = work.back();
       work.pop_back();
       if (mayEnd(place))
         return true;
@@ -211,7 +211,7 @@ private:
   const TextAutomaton &automaton;
   size_t min;
   std::optional<size_t> max;
-  std::map<Place, bool> ends; ///< of canEnd()
+  std::map<WalkState, bool> ends; ///< of canEnd()
 };
 
 /// A regular expression over the letters.

@@ -88,10 +88,10 @@ protected:
 
 TEST_F(GrammarMakerOrderTest, WhatNobodyWantsAnyMoreIsNotMade) {
   auto first = makeFirst();
-  auto left = make("left"), wanted = make("wanted");
+  auto withdrawn = make("left"), wanted = make("wanted");
   for (int i = 0; i < 100; ++i)
-    left = make("left " + std::to_string(i));
-  left.reset();
+    withdrawn = make("left " + std::to_string(i));
+  withdrawn.reset();
   open();
   EXPECT_EQ(turn(first), "grammar: 1");
   EXPECT_EQ(turn(wanted), "grammar: 2");

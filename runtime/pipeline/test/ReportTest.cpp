@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/pipeline/LaneTrace.h"
+#include "runtime/pipeline/RoleTrace.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ RankReport report() {
   stage.member = 3;
   stage.steps = 7;
   stage.rows = 20;
-  stage.leftAtCheckpoint = 4;
+  stage.departedAtCheckpoint = 4;
   stage.guesses = 9;
   stage.busySeconds = 0.5;
   stage.barriers = 91;
@@ -43,7 +43,7 @@ trace::TraceEvent event(int64_t at) {
   event.rank = 2;
   event.begin = Time(at);
   event.kind = trace::Kind::Policy;
-  event.lane = trace::Lane::Head;
+  event.track = trace::Track::Head;
   return event;
 }
 
@@ -61,7 +61,7 @@ TEST(ReportTest, WithoutATraceComesBack) {
   EXPECT_EQ(again->stages[0].rank, 2);
   EXPECT_EQ(again->stages[0].member, 3);
   EXPECT_EQ(again->stages[0].rows, 20u);
-  EXPECT_EQ(again->stages[0].leftAtCheckpoint, 4u);
+  EXPECT_EQ(again->stages[0].departedAtCheckpoint, 4u);
   EXPECT_EQ(again->stages[0].guesses, 9u);
   EXPECT_EQ(again->stages[0].barriers, 91u);
   EXPECT_EQ(again->stages[0].waitSeconds, 0.25);
@@ -157,7 +157,7 @@ TEST(ReportTest, RefusesEventsThatThereAreNot) {
     RankReport sent = report();
     sent.events = {event(3)};
     if (wrongLane)
-      sent.events[0].lane = static_cast<trace::Lane>(3);
+      sent.events[0].track = static_cast<trace::Track>(3);
     else
       sent.events[0].kind = static_cast<trace::Kind>(trace::kindCount);
     EXPECT_THAT(refusal(sent.serialize()), HasSubstr("no trace event"));

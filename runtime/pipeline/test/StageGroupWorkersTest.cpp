@@ -196,7 +196,7 @@ TEST_F(StageGroupWorkersTest, RowsLeaveEverywhereAtOnce) {
   };
   run();
   EXPECT_TRUE(second.failed.ok()) << second.failed.message();
-  EXPECT_EQ(second.worker->report().leftAtCheckpoint, 2u);
+  EXPECT_EQ(second.worker->report().departedAtCheckpoint, 2u);
 }
 
 /// Devices have passed the checkpoint by themselves, and have let the same rows
@@ -234,7 +234,7 @@ TEST_F(StageGroupWorkersTest, RowsLeaveOnAllDevicesAtOnce) {
     EXPECT_TRUE(member->failed.ok()) << member->failed.message();
     EXPECT_TRUE(member->ended);
     EXPECT_EQ(member->steps.size(), 2u);
-    EXPECT_EQ(member->worker->report().leftAtCheckpoint, 1u);
+    EXPECT_EQ(member->worker->report().departedAtCheckpoint, 1u);
   }
   EXPECT_EQ(first.worker->report().cancelLatency.count, 1);
   EXPECT_EQ(second.worker->report().cancelLatency.count, 0);

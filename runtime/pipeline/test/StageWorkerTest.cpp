@@ -188,7 +188,7 @@ TEST_F(StageWorkerTest, CancelsCountFromTheirOwnDecisions) {
   EXPECT_LT(report.cancelLatency.maxMicros, 60e6);
   EXPECT_LT(report.cancelLatency.p50Micros, 400e3);
   EXPECT_EQ(report.rows, 4u);
-  EXPECT_EQ(report.leftAtCheckpoint, 4u);
+  EXPECT_EQ(report.departedAtCheckpoint, 4u);
   EXPECT_EQ(report.guesses, 0u);
 }
 
@@ -210,7 +210,7 @@ TEST_F(StageWorkerTest, CancelsOnADeviceCountUntilTheHostSawThem) {
   StageReport report = worker->report();
   EXPECT_EQ(report.cancelLatency.count, 1);
   EXPECT_LT(report.cancelLatency.maxMicros, 100);
-  EXPECT_EQ(report.leftAtCheckpoint, 2u);
+  EXPECT_EQ(report.departedAtCheckpoint, 2u);
   EXPECT_EQ(report.checkpoints, 2u);
 }
 
@@ -223,7 +223,7 @@ TEST_F(StageWorkerTest, AMarkWithoutATimeIsNotMeasured) {
   });
   arriveFirst(2);
   run();
-  EXPECT_EQ(worker->report().leftAtCheckpoint, 2u);
+  EXPECT_EQ(worker->report().departedAtCheckpoint, 2u);
   EXPECT_EQ(worker->report().cancelLatency.count, 0);
 }
 
@@ -264,7 +264,7 @@ TEST_F(StageWorkerTest, EmulatedStepsHaveTheirOwnCheckpoints) {
   EXPECT_EQ(computed, (std::vector<int64_t>{2}));
   EXPECT_EQ(worker->report().barriers, 7u);
   EXPECT_EQ(worker->report().checkpoints, 9u);
-  EXPECT_EQ(worker->report().leftAtCheckpoint, 1u);
+  EXPECT_EQ(worker->report().departedAtCheckpoint, 1u);
 }
 
 TEST_F(StageWorkerTest, AnEmulatedStepEndsWhereNoRowIsLeft) {
@@ -281,7 +281,7 @@ TEST_F(StageWorkerTest, AnEmulatedStepEndsWhereNoRowIsLeft) {
   EXPECT_GE(now() - start, milliseconds(50));
   StageReport report = worker->report();
   EXPECT_GE(report.checkpoints, 1u);
-  EXPECT_EQ(report.leftAtCheckpoint, 3u);
+  EXPECT_EQ(report.departedAtCheckpoint, 3u);
   EXPECT_EQ(report.barriers, 0u) << "of a step that was not computed";
   EXPECT_EQ(report.cancelLatency.count, 1);
 }
@@ -390,7 +390,7 @@ TEST_F(StageWorkerTest, AnOrphanIsNotAnswered) {
   EXPECT_EQ(results[0].node, 0);
   EXPECT_EQ(results[1].node, 3);
   EXPECT_EQ(results[0].token + results[1].token, 3);
-  EXPECT_EQ(worker->report().leftAtCheckpoint, 2u);
+  EXPECT_EQ(worker->report().departedAtCheckpoint, 2u);
   EXPECT_EQ(worker->report().cancelLatency.count, 2);
 }
 

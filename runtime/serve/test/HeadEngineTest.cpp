@@ -143,11 +143,11 @@ TEST_F(HeadEngineTest, LanesSumUpSteps) {
   // One row each but for the first, which has the prompt's; asked for often.
   EXPECT_TRUE(eventually([&] { return engine.status().head.running == 0; }));
   EngineStatus status = engine.status();
-  ASSERT_EQ(status.lanes.size(), 1u);
-  EXPECT_EQ(status.lanes[0].name, "stage 0");
-  EXPECT_EQ(status.lanes[0].steps, status.head.steps);
-  EXPECT_GT(status.lanes[0].rows, 0);
-  EXPECT_GT(status.lanes[0].busyNanos, 0);
+  ASSERT_EQ(status.ranks.size(), 1u);
+  EXPECT_EQ(status.ranks[0].name, "stage 0");
+  EXPECT_EQ(status.ranks[0].steps, status.head.steps);
+  EXPECT_GT(status.ranks[0].rows, 0);
+  EXPECT_GT(status.ranks[0].busyNanos, 0);
 }
 
 /// Two run, one waits, and the next one is refused; when clients go, their

@@ -24,7 +24,7 @@ using MonitorTest = ServeTest;
 TEST_F(MonitorTest, AnEventIsAboutItsInterval) {
   StatusMark before, now;
   before.status.head.steps = 6;
-  before.status.lanes = {{"stage 0", 6, 60, 2, 500}, {"draft", 0, 0, 0, 0}};
+  before.status.ranks = {{"stage 0", 6, 60, 2, 500}, {"draft", 0, 0, 0, 0}};
   now.at = std::chrono::seconds(2);
   now.tokens = 30;
   pipeline::HeadStatus &head = now.status.head;
@@ -39,7 +39,7 @@ TEST_F(MonitorTest, AnEventIsAboutItsInterval) {
   head.certainRows = 8;
   head.guessRows = 4;
   head.speculation = {.launched = 5, .accepted = 3, .cancelled = 1};
-  now.status.lanes = {{"stage 0", 10, 160, 4, 1'000'000'500},
+  now.status.ranks = {{"stage 0", 10, 160, 4, 1'000'000'500},
                       {"draft", 4, 8, 0, 9'000'000'000}};
 
   json event = json::parse(statusJson("m", before, now));

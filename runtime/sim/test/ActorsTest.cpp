@@ -83,7 +83,7 @@ TEST(SimStageTest, AStepTakesItsTimeAndGoesOn) {
   EXPECT_EQ(frame.rows.size(), 3u);
   ASSERT_EQ(frame.timings.size(), 1u);
   EXPECT_EQ(frame.timings[0].rows, 3);
-  EXPECT_EQ(frame.timings[0].left, 0);
+  EXPECT_EQ(frame.timings[0].departed, 0);
   EXPECT_EQ(Time(frame.timings[0].busyNanos), milliseconds(12));
   EXPECT_EQ(f.stage->counters().checkpoints, 11u);
 }
@@ -148,9 +148,9 @@ TEST(SimStageTest, DeadRowsLeaveAtTheNextCheckpointAndShortenTheStep) {
   ASSERT_EQ(f.sent.size(), 1u);
   EXPECT_EQ(f.sent[0].first, Time(milliseconds(6)) + 6 * Time(833'333));
   EXPECT_EQ(f.sent[0].second.rows.size(), 1u);
-  EXPECT_EQ(f.sent[0].second.timings[0].left, 2);
+  EXPECT_EQ(f.sent[0].second.timings[0].departed, 2);
   const WorkerCounters &counted = f.stage->counters();
-  EXPECT_EQ(f.stage->core().counters().leftAtCheckpoint, 2u);
+  EXPECT_EQ(f.stage->core().counters().departedAtCheckpoint, 2u);
   EXPECT_EQ(counted.checkpoints, 11u);
   // From the decision, a millisecond before it came, to the checkpoint.
   ASSERT_EQ(counted.cancelLatencies.size(), 1u);

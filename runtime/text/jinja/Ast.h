@@ -1,4 +1,4 @@
-//===- Ast.h - a template as a tree -------------------------------------===//
+//===- Ast.h - a template as a tree ---------------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -172,12 +172,12 @@ using Body = std::vector<Statement>;
 
 /// What is assigned to: a name, a namespace's attribute, or a tuple of them.
 struct Target {
-  struct Place {
+  struct Name {
     Position at;
     Symbol name;
     std::string attribute; ///< empty: the name itself
   };
-  std::vector<Place> places;
+  std::vector<Name> names;
   bool isTuple = false;
 };
 

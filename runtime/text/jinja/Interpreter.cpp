@@ -1,4 +1,4 @@
-//===- Interpreter.cpp - renders a compiled template: statements --------===//
+//===- Interpreter.cpp - renders a compiled template: statements ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -87,8 +87,7 @@ Value Interpreter::capture(const Body &body, const Scope &scope) {
 // Assignments
 //===----------------------------------------------------------------------===//
 
-void Interpreter::assign(const Target::Place &place, Value value,
-                         Scope &scope) {
+void Interpreter::assign(const Target::Name &place, Value value, Scope &scope) {
   if (place.attribute.empty()) {
     scope.set(place.name, std::move(value));
     return;
@@ -105,16 +104,16 @@ void Interpreter::assign(const Target::Place &place, Value value,
 void Interpreter::assign(const Target &target, const Value &value,
                          Scope &scope) {
   if (!target.isTuple) {
-    assign(target.places[0], value, scope);
+    assign(target.names[0], value, scope);
     return;
   }
-  runtime.at = target.places[0].at;
+  runtime.at = target.names[0].at;
   auto items = itemsOf(runtime, value);
-  if (items->items.size() != target.places.size())
-    runtime.fail(items->items.size(), " values for ", target.places.size(),
+  if (items->items.size() != target.names.size())
+    runtime.fail(items->items.size(), " values for ", target.names.size(),
                  " names");
-  for (size_t i = 0; i < target.places.size(); ++i)
-    assign(target.places[i], items->items[i], scope);
+  for (size_t i = 0; i < target.names.size(); ++i)
+    assign(target.names[i], items->items[i], scope);
 }
 
 //===----------------------------------------------------------------------===//
@@ -222,7 +221,7 @@ Interpreter::Flow Interpreter::execute(const Continue &, Scope &) {
   return Flow::Continue;
 }
 
-Value *Interpreter::findAssigned(const Target::Place &place, Scope &scope) {
+Value *Interpreter::findAssigned(const Target::Name &place, Scope &scope) {
   if (place.attribute.empty())
     return scope.findOwn(place.name);
   const Value *space = scope.find(runtime, place.name);
@@ -233,7 +232,7 @@ Value *Interpreter::findAssigned(const Target::Place &place, Scope &scope) {
 }
 
 void Interpreter::append(const Set &node, Scope &scope) {
-  const Target::Place &place = node.target.places[0];
+  const Target::Name &place = node.target.names[0];
   const auto &parts = std::get<Concatenation>(node.value->node).parts;
   Value before = evaluate(*parts[0], scope);
   std::string more = textOf(std::span(parts).subspan(1), node.value->at, scope);

@@ -1,4 +1,4 @@
-//===- Interpreter.h - renders a compiled template ----------------------===//
+//===- Interpreter.h - renders a compiled template ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -93,9 +93,9 @@ private:
   /// holds it, so that many of them take a time in proportion to what they add.
   void append(const Set &node, Scope &scope);
   /// Where the value is that the place would be assigned to; null: nowhere yet.
-  Value *findAssigned(const Target::Place &place, Scope &scope);
+  Value *findAssigned(const Target::Name &place, Scope &scope);
   void assign(const Target &target, const Value &value, Scope &scope);
-  void assign(const Target::Place &place, Value value, Scope &scope);
+  void assign(const Target::Name &place, Value value, Scope &scope);
 
   // Calls (Calls.cpp).
   Value call(const Call &node, Position at, const Scope &scope,

@@ -1,4 +1,4 @@
-//===- Parser.cpp - makes the tree of a template: statements ------------===//
+//===- Parser.cpp - makes the tree of a template: statements --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -233,7 +233,7 @@ Target Parser::parseTarget(bool ofSet) {
   do {
     if (target.isTuple && (isName("in") || isOperator("=")))
       break;
-    Target::Place place;
+    Target::Name place;
     place.at = current().at;
     if (ofSet && following().kind == Kind::Operator &&
         following().text == ".") {
@@ -243,7 +243,7 @@ Target Parser::parseTarget(bool ofSet) {
     } else {
       place.name = takeAssigned();
     }
-    target.places.push_back(std::move(place));
+    target.names.push_back(std::move(place));
     target.isTuple |= isOperator(",");
   } while (skipOperator(","));
   return target;

@@ -1,4 +1,4 @@
-//===- Shapes.cpp - statements that are run in less time ----------------===//
+//===- Shapes.cpp - statements that are run in less time ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -70,15 +70,14 @@ bool jinja::endsWhenFalse(const For &loop,
   const auto *only = std::get_if<If>(&loop.body[0].node);
   if (!only || only->branches.size() != 1 || !only->otherwise.empty())
     return false;
-  return IsInvariant(loop.target.places[0].name,
-                     names)(only->branches[0].first);
+  return IsInvariant(loop.target.names[0].name, names)(only->branches[0].first);
 }
 
 bool jinja::appends(const Set &set) {
   const auto *joined = std::get_if<Concatenation>(&set.value->node);
   if (!joined || set.target.isTuple)
     return false;
-  const Target::Place &place = set.target.places[0];
+  const Target::Name &place = set.target.names[0];
   const Expression *first = joined->parts[0].get();
   if (!place.attribute.empty()) {
     const auto *attribute = std::get_if<Attribute>(&first->node);

@@ -369,10 +369,11 @@ void InsertCheckpointsPass::warn(Operation *frame, const Budget &budget) const {
     return;
   auto stretches = stretchesOf(frame);
   auto &ops = stretches[size_t(longest - seconds.begin())];
-  auto op = llvm::max_element(ops, [&](const FrameOp &a, const FrameOp &b) {
-    return a.seconds(budget.rows, budget.context, budget.device) <
-           b.seconds(budget.rows, budget.context, budget.device);
-  });
+  auto op =
+      llvm::max_element(ops, [&](const ExecutedOp &a, const ExecutedOp &b) {
+        return a.seconds(budget.rows, budget.context, budget.device) <
+               b.seconds(budget.rows, budget.context, budget.device);
+      });
   Operation *at = op == ops.end() ? frame : op->op;
   InFlightDiagnostic warning = at->emitWarning();
   warning << "max-latency-us=" << maxLatency.getValue()

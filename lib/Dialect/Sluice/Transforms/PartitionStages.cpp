@@ -261,7 +261,7 @@ Expected<cluster::Cluster> PartitionStagesPass::findCluster(int64_t members) {
 /// Each group is one device.
 Expected<cluster::PipelinePlan>
 PartitionStagesPass::planStages(ModelOp model, const cluster::Cluster &groups) {
-  cluster::ModelCost cost = costOfFrame(model);
+  cluster::ModelCost cost = costOfPart(model);
   // What has no layers is one stage; to cut, it is all embedding and output.
   if (cost.layers.empty())
     cost.layers.emplace_back();
@@ -274,7 +274,7 @@ PartitionStagesPass::planStages(ModelOp model, const cluster::Cluster &groups) {
   if (!draft)
     return cluster::planPipeline(cost, nullptr, groups, options);
   options.draftCachePositions = int64_t(draft.getContextLength());
-  cluster::ModelCost draftCost = costOfFrame(draft);
+  cluster::ModelCost draftCost = costOfPart(draft);
   return cluster::planPipeline(cost, &draftCost, groups, options);
 }
 

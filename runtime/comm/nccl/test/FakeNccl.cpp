@@ -318,7 +318,7 @@ NcclResult commDestroy(NcclComm handle) {
   if (NcclResult result = begin("ncclCommDestroy", handle, comm);
       result != NcclResult::Success)
     return result;
-  ++comm->world->left;
+  ++comm->world->departed;
   all().comms.erase(handle);
   return NcclResult::Success;
 }
@@ -355,7 +355,7 @@ NcclResult commAbort(NcclComm handle) {
   comm->isOver = true;
   all().changed.notify_all();
   const World &world = *comm->world;
-  const bool isLast = ++comm->world->left == world.ranks;
+  const bool isLast = ++comm->world->departed == world.ranks;
   if (!all().changed.wait_for(lock, graphPatience, [&] {
         return (isLast ? world.graphs : comm->graphs) == 0;
       }))

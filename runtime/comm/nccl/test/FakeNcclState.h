@@ -31,8 +31,8 @@ struct World {
   int ranks = 0;
   int joined = 0;
   int finalized = 0;
-  int left = 0;   ///< ranks that have begun to abort, or are destroyed
-  int graphs = 0; ///< of all ranks
+  int departed = 0; ///< ranks that have begun to abort, or are destroyed
+  int graphs = 0;   ///< of all ranks
   /// By (from, to).
   std::map<std::pair<int, int>, std::deque<std::shared_ptr<Sent>>> channels;
 };

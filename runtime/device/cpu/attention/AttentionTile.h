@@ -222,10 +222,10 @@ private:
   template <typename Pass>
   static void makePasses(int64_t pair, int64_t pairEnd, Pass pass) {
     while (pair < pairEnd) {
-      int64_t left = pairEnd - pair;
-      int64_t count = left < pairsAtOnce ? left : pairsAtOnce;
-      if (left == pairsAtOnce + 1)
-        count = (left + 1) / 2;
+      int64_t remaining = pairEnd - pair;
+      int64_t count = remaining < pairsAtOnce ? remaining : pairsAtOnce;
+      if (remaining == pairsAtOnce + 1)
+        count = (remaining + 1) / 2;
       makePass<pairsAtOnce>(pair, count, pass);
       pair += count;
     }

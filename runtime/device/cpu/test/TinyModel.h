@@ -44,9 +44,9 @@ public:
     for (int64_t row = 0; row < batch.rows(); ++row)
       alive.push_back(!dies(count, row));
     ++count;
-    int64_t left = planCompaction(alive, moves);
-    if (left < batch.rows())
-      batch.keep(alive, moves, left);
+    int64_t remaining = planCompaction(alive, moves);
+    if (remaining < batch.rows())
+      batch.keep(alive, moves, remaining);
     return moves;
   }
 

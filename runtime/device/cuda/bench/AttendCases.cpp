@@ -188,7 +188,7 @@ KernelCase bench::makeCompact(Lab &lab, const CompactShape &shape,
     compact.outputCount = table({shape.rows});
     compact.outputRows = table(numbers);
     compact.outputSources = table(numbers);
-    compact.leftAt = table(numbers);
+    compact.departedAt = table(numbers);
     compact.moves = table(numbers);
     compact.moveCount = table({0});
     compact.rowNow = table(numbers);

@@ -58,9 +58,9 @@ std::vector<Entry> entriesOf(std::span<const uint8_t> image) {
   for (size_t at = header.headerBytes; readAt(image, at, entry);) {
     if (entry.kind == Ptx || entry.kind == Cubin)
       entries.push_back(entry);
-    const size_t left = image.size() - at;
-    if (entry.headerBytes < sizeof(Entry) || entry.headerBytes > left ||
-        entry.bytes > left - entry.headerBytes)
+    const size_t remaining = image.size() - at;
+    if (entry.headerBytes < sizeof(Entry) || entry.headerBytes > remaining ||
+        entry.bytes > remaining - entry.headerBytes)
       break;
     at += entry.headerBytes + entry.bytes;
   }

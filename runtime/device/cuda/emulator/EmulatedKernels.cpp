@@ -111,11 +111,11 @@ std::span<const SluiceEmulatedKernel> emulator::programKernels() {
 //===----------------------------------------------------------------------===//
 
 int32_t sluice_emulated_thread() {
-  return static_cast<int32_t>(emulator::place().thread);
+  return static_cast<int32_t>(emulator::threadPosition().thread);
 }
 
 int32_t sluice_emulated_block() {
-  return static_cast<int32_t>(emulator::place().block.x);
+  return static_cast<int32_t>(emulator::threadPosition().block.x);
 }
 
 void sluice_emulated_barrier() { emulator::blockBarrier(here); }
@@ -127,8 +127,9 @@ float sluice_emulated_shuffle_xor(float value, int32_t mask) {
     float value, result;
     uint32_t from;
   };
-  Lane mine = {value, value,
-               (emulator::place().thread ^ static_cast<uint32_t>(mask)) % 32};
+  Lane mine = {
+      value, value,
+      (emulator::threadPosition().thread ^ static_cast<uint32_t>(mask)) % 32};
   emulator::warpCollective(
       emulator::Collective::Shuffle, &mine,
       [](void *const *lanes) {

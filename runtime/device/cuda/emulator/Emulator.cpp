@@ -360,7 +360,7 @@ Status launch(const LaunchOptions &options,
   return status;
 }
 
-Place place() {
+ThreadPosition threadPosition() {
   const Thread &self = *current->running;
   return {self.index, self.block->place, current->options.grid};
 }

@@ -87,12 +87,12 @@ Status launch(const LaunchOptions &options,
 enum class Collective : uint8_t { Shuffle, Vote, MatrixLoad, Product, Sync };
 
 /// Where the calling thread is.
-struct Place {
+struct ThreadPosition {
   uint32_t thread;
   Dim3 block;
   Dim3 grid;
 };
-Place place();
+ThreadPosition threadPosition();
 uint8_t *sharedMemory();
 
 /// The calling thread waits for all others of its block.

@@ -29,13 +29,15 @@ namespace sluice::cuda {
 
 using Site = std::source_location;
 
-SLUICE_DEVICE uint32_t threadIndex() { return emulator::place().thread; }
-SLUICE_DEVICE uint32_t blockX() { return emulator::place().block.x; }
-SLUICE_DEVICE uint32_t blockY() { return emulator::place().block.y; }
-SLUICE_DEVICE uint32_t blockZ() { return emulator::place().block.z; }
-SLUICE_DEVICE uint32_t gridX() { return emulator::place().grid.x; }
-SLUICE_DEVICE uint32_t gridY() { return emulator::place().grid.y; }
-SLUICE_DEVICE uint32_t gridZ() { return emulator::place().grid.z; }
+SLUICE_DEVICE uint32_t threadIndex() {
+  return emulator::threadPosition().thread;
+}
+SLUICE_DEVICE uint32_t blockX() { return emulator::threadPosition().block.x; }
+SLUICE_DEVICE uint32_t blockY() { return emulator::threadPosition().block.y; }
+SLUICE_DEVICE uint32_t blockZ() { return emulator::threadPosition().block.z; }
+SLUICE_DEVICE uint32_t gridX() { return emulator::threadPosition().grid.x; }
+SLUICE_DEVICE uint32_t gridY() { return emulator::threadPosition().grid.y; }
+SLUICE_DEVICE uint32_t gridZ() { return emulator::threadPosition().grid.z; }
 SLUICE_DEVICE uint8_t *sharedMemory() { return emulator::sharedMemory(); }
 
 SLUICE_DEVICE void syncThreads(Site where = Site::current()) {

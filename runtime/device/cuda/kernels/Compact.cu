@@ -62,29 +62,29 @@ public:
       if (row < rows) {
         alive[row] = lives;
         if (!lives)
-          arg.leftAt[arg.origins[row]] = arg.checkpoint;
+          arg.departedAt[arg.origins[row]] = arg.checkpoint;
       }
       living.next(lives, holeSums);
     }
     syncThreads();
-    left = living.given;
-    int32_t moves = left == rows ? 0 : plan();
+    remaining = living.given;
+    int32_t moves = remaining == rows ? 0 : plan();
     // Everybody has read the old count.
     syncThreads();
     if (thread == 0)
       *arg.moveCount = moves;
-    if (left == rows)
+    if (remaining == rows)
       return;
     moveStates(moves);
     if (arg.outputRows)
       listOutputs();
-    else if (thread == 0 && left == 0)
+    else if (thread == 0 && remaining == 0)
       *arg.outputCount = 0;
     if (arg.mirrorCount)
       keepMirrors();
     if (thread != 0)
       return;
-    *arg.rowCount = left;
+    *arg.rowCount = remaining;
     if (arg.passed)
       storeHostWord(arg.passed, arg.checkpoint);
   }
@@ -93,7 +93,7 @@ private:
   const CompactArguments &arg;
   int32_t thread;
   int32_t rows; ///< before
-  int32_t left = 0;
+  int32_t remaining = 0;
   int32_t *holeSums, *moverSums;
   uint8_t *alive; ///< [slot]
 
@@ -103,8 +103,8 @@ private:
     for (int32_t first = 0; first < rows; first += threads) {
       int32_t slot = first + thread;
       bool lives = slot < rows && alive[slot];
-      int32_t hole = holes.next(slot < left && !lives, holeSums);
-      int32_t mover = movers.next(slot >= left && lives, moverSums);
+      int32_t hole = holes.next(slot < remaining && !lives, holeSums);
+      int32_t mover = movers.next(slot >= remaining && lives, moverSums);
       if (hole >= 0)
         arg.moves[2 * hole + 1] = slot;
       if (mover >= 0)
@@ -129,10 +129,10 @@ private:
 
   SLUICE_MEMBER void listOutputs() {
     Places outputs;
-    for (int32_t first = 0; first < left; first += threads) {
+    for (int32_t first = 0; first < remaining; first += threads) {
       int32_t row = first + thread;
       int32_t place =
-          outputs.next(row < left && arg.wantsOutput[row] != 0, holeSums);
+          outputs.next(row < remaining && arg.wantsOutput[row] != 0, holeSums);
       if (place >= 0) {
         arg.outputRows[place] = row;
         arg.outputSources[place] = arg.wantsOutput[row] - 1;

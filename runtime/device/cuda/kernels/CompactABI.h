@@ -54,7 +54,7 @@ struct CompactArguments {
   int32_t *outputSources; ///< with these: its number at the step's begin
   /// [row at the step's begin]: the number of the checkpoint that the row has
   /// left at is written; of others nothing.
-  int32_t *leftAt;
+  int32_t *departedAt;
   int32_t checkpoint; ///< this one's number
   /// Host memory, or null: checkpoint is written where rows have left, once
   /// they have. The host looks at it to know when.

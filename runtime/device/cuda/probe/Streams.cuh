@@ -24,9 +24,9 @@ struct StreamShare {
 
   SLUICE_MEMBER explicit StreamShare(const StreamArguments &arg)
       : first(int64_t(blockX()) * arg.blockStride), count(0) {
-    const int64_t stride = arg.pieceStride, left = arg.pieces - first;
-    if (left > 0)
-      count = (left + stride - 1) / stride;
+    const int64_t stride = arg.pieceStride, remaining = arg.pieces - first;
+    if (remaining > 0)
+      count = (remaining + stride - 1) / stride;
     if (count > arg.piecesOfBlock)
       count = arg.piecesOfBlock;
   }

@@ -285,12 +285,12 @@ TEST_P(AttentionKernelTest, WhoeverHasLeftEachRowIsComputedOnce) {
       whoLives[i].push_back(random() % 8 != 0);
   for (const std::vector<uint8_t> &lives : whoLives) {
     std::vector<RowMove> moves;
-    const auto left = size_t(planCompaction(lives, moves));
+    const auto remaining = size_t(planCompaction(lives, moves));
     std::vector<size_t> origins(rows.size());
     std::iota(origins.begin(), origins.end(), 0);
     for (RowMove move : moves)
       origins[size_t(move.to)] = origins[size_t(move.from)];
-    origins.resize(left);
+    origins.resize(remaining);
     std::vector<StepRow> now;
     std::vector<float> queriesNow, want;
     for (size_t origin : origins) {
@@ -304,7 +304,7 @@ TEST_P(AttentionKernelTest, WhoeverHasLeftEachRowIsComputedOnce) {
       AttendWay way = {true, 1, 40, Order::Shuffled, blocks, 6};
       ASSERT_TRUE(
           sameBits<float>(cache.attend(params, now, queriesNow, way), want))
-          << left << " rows are left, " << blocks << " blocks";
+          << remaining << " rows are left, " << blocks << " blocks";
     }
   }
 }

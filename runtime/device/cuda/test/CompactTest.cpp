@@ -38,7 +38,7 @@ protected:
       states[1][size_t(row)] = row;
       states[2][size_t(row)] = row;
       states[3][size_t(row)] = wants ? counts[1] + 1 : 0;
-      leftAt[size_t(row)] = 0;
+      departedAt[size_t(row)] = 0;
       if (wants) {
         outputSources[size_t(counts[1])] = counts[1];
         firstRows[size_t(counts[1])] = row;
@@ -54,7 +54,7 @@ protected:
     }
     alive = DeviceArray<uint8_t>(std::vector<uint8_t>(size_t(rows), 1))
                 .inHostMemory();
-    expectedLeft.assign(size_t(rows), 0);
+    expectedDeparted.assign(size_t(rows), 0);
     checkpoint = passed[0] = 0;
   }
 
@@ -67,7 +67,7 @@ protected:
     arguments.stateCount = 4;
     arguments.origins = states[2].data();
     arguments.wantsOutput = states[3].data();
-    arguments.leftAt = leftAt.data();
+    arguments.departedAt = departedAt.data();
     arguments.checkpoint = ++checkpoint;
     arguments.passed = &passed[0];
     arguments.outputCount = &counts[1];
@@ -88,7 +88,7 @@ protected:
       late.hide(state);
     for (DeviceArray<int32_t> *list :
          {&outputRows, &outputSources, &mirrorRows, &mirrorSequences, &moves,
-          &rowNow, &leftAt, &values})
+          &rowNow, &departedAt, &values})
       late.hide(*list);
     emulator::LaunchOptions options;
     options.threads = compactThreads;
@@ -116,9 +116,9 @@ protected:
       if (!livesBySlot[size_t(row)])
         alive[size_t(states[2][size_t(row)])] = 0;
     for (size_t row = 0; row < alive.size(); ++row)
-      expectedLeft[row] = alive[row]          ? 0
-                          : expectedLeft[row] ? expectedLeft[row]
-                                              : checkpoint + 1;
+      expectedDeparted[row] = alive[row]              ? 0
+                              : expectedDeparted[row] ? expectedDeparted[row]
+                                                      : checkpoint + 1;
     const int32_t before = passed[0], rows = counts[0];
     std::vector<RowMove> plan;
     int64_t living = planCompaction(livesBySlot, plan);
@@ -139,7 +139,7 @@ protected:
         ASSERT_EQ(values[size_t(row * width + i)], states[2][at] * 100 + i);
     }
     for (size_t row = 0; row < alive.size(); ++row)
-      EXPECT_EQ(leftAt[row], expectedLeft[row]) << row;
+      EXPECT_EQ(departedAt[row], expectedDeparted[row]) << row;
     std::vector<int32_t> outputs(outputRows.data(),
                                  outputRows.data() + counts[1]);
     EXPECT_THAT(outputs, testing::ElementsAreArray(batch.outputRows()));
@@ -172,9 +172,9 @@ protected:
   std::vector<int32_t> firstRows = std::vector<int32_t>(capacity);
   DeviceArray<int32_t> outputRows{capacity}, outputSources{capacity},
       mirrorRows{capacity}, mirrorSequences{capacity}, moves{capacity},
-      rowNow{capacity}, leftAt{capacity}, values{size_t{capacity} * 40};
+      rowNow{capacity}, departedAt{capacity}, values{size_t{capacity} * 40};
   DeviceArray<uint8_t> alive;
-  std::vector<int32_t> expectedLeft;
+  std::vector<int32_t> expectedDeparted;
   int32_t checkpoint = 0;
   bool numbered = false; ///< outputs stay as they are
 };
@@ -236,6 +236,6 @@ TEST_F(CompactTest, NumberedOutputsStayUntilNobodyLives) {
   compact(Order::Shuffled);
   EXPECT_EQ(counts[0], 0);
   EXPECT_EQ(counts[1], 0);
-  EXPECT_EQ(leftAt[0], 1);
-  EXPECT_EQ(leftAt[69], 2);
+  EXPECT_EQ(departedAt[0], 1);
+  EXPECT_EQ(departedAt[69], 2);
 }

@@ -41,7 +41,7 @@ std::string errorOf(const std::function<void()> &body) {
   options.sharedBytes = 128;
   return emulator::launch(options,
                           [&] {
-                            if (emulator::place().thread == 0)
+                            if (emulator::threadPosition().thread == 0)
                               body();
                           })
       .message();
@@ -139,9 +139,9 @@ TEST(EmulatorBarrierTest, ALaunchFailsWithWhatIsWrong) {
   options.sharedBytes = 128;
   EXPECT_THAT(emulator::launch(options,
                                [&] {
-                                 if (emulator::place().thread > 0)
+                                 if (emulator::threadPosition().thread > 0)
                                    return;
-                                 if (emulator::place().block.x == 0)
+                                 if (emulator::threadPosition().block.x == 0)
                                    begin();
                                  else
                                    emulator::arriveAtBarrier(

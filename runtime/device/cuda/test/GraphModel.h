@@ -66,8 +66,8 @@ public:
       return {};
     ++count;
     seenAt.push_back(seen);
-    int64_t left = planCompaction(alive, moves);
-    batch.keep(alive, moves, left);
+    int64_t remaining = planCompaction(alive, moves);
+    batch.keep(alive, moves, remaining);
     for (RowMove move : moves)
       originOf[size_t(move.to)] = originOf[size_t(move.from)];
     return moves;
@@ -77,8 +77,8 @@ public:
     stays.clear();
     for (int64_t row = 0; row < batch.rows(); ++row)
       stays.push_back(!orphans.contains(originOf[size_t(row)]));
-    int64_t left = planCompaction(stays, moves);
-    batch.keep(stays, moves, left);
+    int64_t remaining = planCompaction(stays, moves);
+    batch.keep(stays, moves, remaining);
     return moves;
   }
 

@@ -37,7 +37,7 @@ void readAlive(const uint64_t *words) {
   ReadAliveArguments arguments;
   std::memcpy(&arguments, words, sizeof(arguments));
   sluice_read_alive(arguments);
-  if (emulator::place().thread == compactThreads - 1 && fault)
+  if (emulator::threadPosition().thread == compactThreads - 1 && fault)
     fault(arguments);
 }
 

@@ -135,7 +135,7 @@ constexpr Field compactFields[] = {
     SLUICE_FIELD(CompactArguments, outputCount),
     SLUICE_FIELD(CompactArguments, outputRows),
     SLUICE_FIELD(CompactArguments, outputSources),
-    SLUICE_FIELD(CompactArguments, leftAt),
+    SLUICE_FIELD(CompactArguments, departedAt),
     SLUICE_FIELD(CompactArguments, passed),
     SLUICE_FIELD(CompactArguments, mirrorCount),
     SLUICE_FIELD(CompactArguments, mirrorRows),

@@ -1,4 +1,4 @@
-//===- LaneTrace.h - events of one role -----------------------------------===//
+//===- RoleTrace.h - events of one role -----------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_RUNTIME_PIPELINE_LANETRACE_H
-#define SLUICE_RUNTIME_PIPELINE_LANETRACE_H
+#ifndef SLUICE_RUNTIME_PIPELINE_ROLETRACE_H
+#define SLUICE_RUNTIME_PIPELINE_ROLETRACE_H
 
 #include "runtime/comm/Frame.h"
 #include "runtime/device/StepExecutor.h"
@@ -43,20 +43,22 @@ public:
   uint64_t lost = 0;
 };
 
-/// One lane of one rank. Does nothing without a buffer.
-class LaneTrace {
+/// One track of one rank. Does nothing without a buffer.
+class RoleTrace {
 public:
-  LaneTrace() = default;
-  LaneTrace(TraceBuffer &buffer, int64_t rank, trace::Lane lane)
-      : buffer(&buffer), rank(int32_t(rank)), lane(lane) {}
+  RoleTrace() = default;
+  RoleTrace(TraceBuffer &buffer, int64_t rank, trace::Track track)
+      : buffer(&buffer), rank(int32_t(rank)), track(track) {}
 
   bool isOn() const { return buffer; }
 
-  void step(Time begin, Time end, int64_t rows, int64_t left, uint64_t number) {
-    add(trace::Kind::Step, begin, end - begin, {rows, left, int64_t(number)});
+  void step(Time begin, Time end, int64_t rows, int64_t departed,
+            uint64_t number) {
+    add(trace::Kind::Step, begin, end - begin,
+        {rows, departed, int64_t(number)});
   }
-  void checkpoint(Time at, int64_t left, int64_t living) {
-    add(trace::Kind::Checkpoint, at, Time(0), {left, living});
+  void checkpoint(Time at, int64_t departed, int64_t living) {
+    add(trace::Kind::Checkpoint, at, Time(0), {departed, living});
   }
   void waits(Time at, const device::StepWaits &waits) {
     add(trace::Kind::Waits, at, Time(0),
@@ -86,7 +88,7 @@ public:
       return;
     trace::TraceEvent event;
     event.kind = kind;
-    event.lane = lane;
+    event.track = track;
     event.rank = rank;
     event.begin = begin;
     event.duration = duration;
@@ -103,9 +105,9 @@ private:
 
   TraceBuffer *buffer = nullptr;
   int32_t rank = 0;
-  trace::Lane lane = trace::Lane::Stage;
+  trace::Track track = trace::Track::Stage;
 };
 
 } // namespace sluice::pipeline
 
-#endif // SLUICE_RUNTIME_PIPELINE_LANETRACE_H
+#endif // SLUICE_RUNTIME_PIPELINE_ROLETRACE_H

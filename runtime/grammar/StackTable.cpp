@@ -1,17 +1,17 @@
-//===- FrameTable.cpp - the stack of a match ------------------------------===//
+//===- StackTable.cpp - the stack of a match ------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/grammar/FrameTable.h"
+#include "runtime/grammar/StackTable.h"
 
 #include <algorithm>
 
 using namespace sluice::grammar;
 
-uint64_t FrameTable::hashOf(std::span<const Edge> edges) {
+uint64_t StackTable::hashOf(std::span<const Edge> edges) {
   uint64_t hash = edges.size();
   for (Edge edge : edges) {
     hash ^= static_cast<uint64_t>(edge.state) << 32 | edge.parent;
@@ -21,24 +21,24 @@ uint64_t FrameTable::hashOf(std::span<const Edge> edges) {
   return hash;
 }
 
-uint32_t FrameTable::find(std::span<const Edge> edges, uint64_t hash) const {
-  for (uint32_t frame = buckets[hash & (buckets.size() - 1)]; frame != none;
-       frame = slots[frame].chain) {
-    if (slots[frame].hash != hash)
+uint32_t StackTable::find(std::span<const Edge> edges, uint64_t hash) const {
+  for (uint32_t stackEntry = buckets[hash & (buckets.size() - 1)];
+       stackEntry != none; stackEntry = slots[stackEntry].chain) {
+    if (slots[stackEntry].hash != hash)
       continue;
-    uint32_t at = frame;
+    uint32_t at = stackEntry;
     size_t i = 0;
     while (at != none && i < edges.size() && slots[at].edge == edges[i]) {
       at = slots[at].next;
       ++i;
     }
     if (at == none && i == edges.size())
-      return frame;
+      return stackEntry;
   }
   return none;
 }
 
-uint32_t FrameTable::takeSlot() {
+uint32_t StackTable::takeSlot() {
   if (freeSlot == none) {
     slots.emplace_back();
     return static_cast<uint32_t>(slots.size() - 1);
@@ -48,7 +48,7 @@ uint32_t FrameTable::takeSlot() {
   return slot;
 }
 
-uint32_t FrameTable::insert(std::span<const Edge> edges, uint64_t hash,
+uint32_t StackTable::insert(std::span<const Edge> edges, uint64_t hash,
                             uint32_t depth) {
   if (count >= buckets.size())
     grow();
@@ -70,28 +70,28 @@ uint32_t FrameTable::insert(std::span<const Edge> edges, uint64_t hash,
   return next;
 }
 
-void FrameTable::grow() {
+void StackTable::grow() {
   std::vector<uint32_t> old(buckets.size() * 2, none);
   old.swap(buckets);
-  for (uint32_t frame : old)
-    while (frame != none) {
-      uint32_t following = slots[frame].chain;
-      uint32_t &bucket = buckets[slots[frame].hash & (buckets.size() - 1)];
-      slots[frame].chain = bucket;
-      bucket = frame;
-      frame = following;
+  for (uint32_t stackEntry : old)
+    while (stackEntry != none) {
+      uint32_t following = slots[stackEntry].chain;
+      uint32_t &bucket = buckets[slots[stackEntry].hash & (buckets.size() - 1)];
+      slots[stackEntry].chain = bucket;
+      bucket = stackEntry;
+      stackEntry = following;
     }
 }
 
-void FrameTable::unlink(uint32_t frame) {
-  uint32_t *at = &buckets[slots[frame].hash & (buckets.size() - 1)];
-  while (*at != frame)
+void StackTable::unlink(uint32_t stackEntry) {
+  uint32_t *at = &buckets[slots[stackEntry].hash & (buckets.size() - 1)];
+  while (*at != stackEntry)
     at = &slots[*at].chain;
-  *at = slots[frame].chain;
+  *at = slots[stackEntry].chain;
   --count;
 }
 
-void FrameTable::release(uint32_t frame) {
+void StackTable::release(uint32_t stackEntry) {
   uint32_t dying = none; // chained as they were in their buckets
   auto letGo = [&](uint32_t each) {
     if (--slots[each].references > 0)
@@ -100,7 +100,7 @@ void FrameTable::release(uint32_t frame) {
     slots[each].chain = dying;
     dying = each;
   };
-  letGo(frame);
+  letGo(stackEntry);
   while (dying != none) {
     uint32_t slot = dying;
     dying = slots[slot].chain;
@@ -115,7 +115,7 @@ void FrameTable::release(uint32_t frame) {
   }
 }
 
-void FrameTable::clear() {
+void StackTable::clear() {
   slots.clear();
   std::fill(buckets.begin(), buckets.end(), none);
   freeSlot = none;

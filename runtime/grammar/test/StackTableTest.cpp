@@ -1,11 +1,11 @@
-//===- FrameTableTest.cpp - the stack of a match --------------------------===//
+//===- StackTableTest.cpp - the stack of a match --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/grammar/FrameTable.h"
+#include "runtime/grammar/StackTable.h"
 
 #include <gtest/gtest.h>
 
@@ -13,40 +13,40 @@ using namespace sluice::grammar;
 
 namespace {
 
-constexpr uint32_t none = FrameTable::none;
-using Edges = std::vector<FrameTable::Edge>;
+constexpr uint32_t none = StackTable::none;
+using Edges = std::vector<StackTable::Edge>;
 
-/// Adds a frame, which refers to its parents, and a reference to it.
-uint32_t add(FrameTable &table, const Edges &edges, uint32_t depth = 0) {
-  uint64_t hash = FrameTable::hashOf(edges);
+/// Adds an entry, which refers to its parents, and a reference to it.
+uint32_t add(StackTable &table, const Edges &edges, uint32_t depth = 0) {
+  uint64_t hash = StackTable::hashOf(edges);
   EXPECT_EQ(table.find(edges, hash), none);
-  uint32_t frame = table.insert(edges, hash, depth);
-  for (FrameTable::Edge edge : edges)
+  uint32_t stackEntry = table.insert(edges, hash, depth);
+  for (StackTable::Edge edge : edges)
     if (edge.parent != none)
       table.addReference(edge.parent);
-  table.addReference(frame);
-  EXPECT_EQ(table.find(edges, hash), frame);
-  return frame;
+  table.addReference(stackEntry);
+  EXPECT_EQ(table.find(edges, hash), stackEntry);
+  return stackEntry;
 }
 
-TEST(FrameTableTest, FindsFramesByWhatTheyHold) {
-  FrameTable table;
+TEST(StackTableTest, FindsEntriesByWhatTheyHold) {
+  StackTable table;
   uint32_t base = add(table, {{1, none}});
   uint32_t one = add(table, {{2, base}}, 1);
   uint32_t both = add(table, {{2, base}, {3, base}}, 1);
   EXPECT_EQ(table.size(), 3u);
   EXPECT_NE(one, both);
   Edges other{{3, base}};
-  EXPECT_EQ(table.find(other, FrameTable::hashOf(other)), none);
-  EXPECT_EQ(table.slot(both).edge, (FrameTable::Edge{2, base}));
+  EXPECT_EQ(table.find(other, StackTable::hashOf(other)), none);
+  EXPECT_EQ(table.slot(both).edge, (StackTable::Edge{2, base}));
   uint32_t second = table.slot(both).next;
-  EXPECT_EQ(table.slot(second).edge, (FrameTable::Edge{3, base}));
+  EXPECT_EQ(table.slot(second).edge, (StackTable::Edge{3, base}));
   EXPECT_EQ(table.slot(second).next, none);
   EXPECT_EQ(table.slot(both).depth, 1u);
 }
 
-TEST(FrameTableTest, AFrameGoesWithItsLastReference) {
-  FrameTable table;
+TEST(StackTableTest, AnEntryGoesWithItsLastReference) {
+  StackTable table;
   uint32_t base = add(table, {{1, none}});
   uint32_t top = add(table, {{2, base}, {3, base}});
   table.release(base); // the one above holds it
@@ -57,11 +57,11 @@ TEST(FrameTableTest, AFrameGoesWithItsLastReference) {
   table.release(top);
   EXPECT_EQ(table.size(), 0u);
   Edges edges{{1, none}};
-  EXPECT_EQ(table.find(edges, FrameTable::hashOf(edges)), none);
+  EXPECT_EQ(table.find(edges, StackTable::hashOf(edges)), none);
 }
 
-TEST(FrameTableTest, ReusesSlotsAndSurvivesGrowth) {
-  FrameTable table;
+TEST(StackTableTest, ReusesSlotsAndSurvivesGrowth) {
+  StackTable table;
   for (int round = 0; round < 3; ++round) {
     uint32_t top = add(table, {{0, none}});
     uint32_t highest = 0;
@@ -78,8 +78,8 @@ TEST(FrameTableTest, ReusesSlotsAndSurvivesGrowth) {
   }
 }
 
-TEST(FrameTableTest, ClearForgetsEverything) {
-  FrameTable table;
+TEST(StackTableTest, ClearForgetsEverything) {
+  StackTable table;
   add(table, {{1, none}});
   table.clear();
   EXPECT_EQ(table.size(), 0u);
