@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (uint8_t byte : file->tensorBytes(tensor))
       sum += byte;
   for (const gguf::MetadataEntry &entry : file->metadata()) {
-    const gguf::Value &value = entry.value;
+    const gguf::MetadataValue &value = entry.value;
     sum += value.asUInt().value_or(0) + value.arraySize();
     sum += value.asString().value_or("").size();
     if (auto integers = value.asInts())

@@ -15,7 +15,7 @@
 using namespace sluice::http;
 using namespace sluice::http::server;
 
-static constexpr RequestLimits limits = {512, 8, 256};
+static constexpr HeaderLimits limits = {512, 8, 256};
 
 namespace {
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/pipeline/Report.h"
+#include "runtime/pipeline/RankReport.h"
 #include "runtime/trace/JoinMessages.h"
 
 #include <cstdlib>

@@ -66,7 +66,7 @@ private:
 } // namespace
 
 static TargetDeviceSpecAttr toDeviceSpec(MLIRContext *context,
-                                         const Device &device, bool draft) {
+                                         const DeviceSpec &device, bool draft) {
   Entries entries(context);
   Builder &b = entries.getBuilder();
   entries.add("kind", b.getStringAttr(deviceKindName(device.kind)));
@@ -105,7 +105,7 @@ TargetSystemSpecAttr sluice::toSystemSpec(MLIRContext *context,
                                           const Cluster &cluster) {
   Entries entries(context);
   for (int32_t n = 0; n < int32_t(cluster.nodes().size()); ++n) {
-    const Node &node = cluster.nodes()[size_t(n)];
+    const NodeSpec &node = cluster.nodes()[size_t(n)];
     for (int32_t d = 0; d < int32_t(node.devices.size()); ++d)
       entries.add(cluster.placeName({n, d}),
                   toDeviceSpec(context, node.devices[size_t(d)], node.draft));
@@ -212,8 +212,8 @@ private:
 
 } // namespace
 
-static Device readDevice(Reader &reader) {
-  Device device;
+static DeviceSpec readDevice(Reader &reader) {
+  DeviceSpec device;
   if (auto kind = reader.take<StringAttr>("kind")) {
     if (auto known = parseDeviceKind(kind.getValue()))
       device.kind = *known;
@@ -234,7 +234,7 @@ static Device readDevice(Reader &reader) {
 /// The nodes, with their devices in the order of their numbers.
 static Status readNodes(TargetSystemSpecAttr spec, ClusterBuilder &builder) {
   Status status;
-  llvm::MapVector<StringRef, Node> nodes;
+  llvm::MapVector<StringRef, NodeSpec> nodes;
   for (DataLayoutEntryInterface entry : spec.getEntries()) {
     auto key = dyn_cast<StringAttr>(entry.getKey());
     auto device = dyn_cast<TargetDeviceSpecAttr>(entry.getValue());
@@ -243,7 +243,7 @@ static Status readNodes(TargetSystemSpecAttr spec, ClusterBuilder &builder) {
     if (key == linksKey)
       continue;
     auto [name, number] = key.getValue().split('/');
-    Node &node = nodes[name];
+    NodeSpec &node = nodes[name];
     node.name = name.str();
     if (!number.empty() && number != std::to_string(node.devices.size()))
       return failure("dlti.target_system_spec: '", key.str(), "' should be '",
@@ -331,7 +331,7 @@ ir::PlaceAttr sluice::toPlaceAttr(MLIRContext *context, const Cluster &cluster,
 Expected<Place> sluice::fromPlaceAttr(const Cluster &cluster,
                                       ir::PlaceAttr place) {
   for (size_t n = 0; n < cluster.nodes().size(); ++n) {
-    const Node &node = cluster.nodes()[n];
+    const NodeSpec &node = cluster.nodes()[n];
     if (node.name == place.getNode() && place.getDevice() >= 0 &&
         place.getDevice() < int64_t(node.devices.size()))
       return Place{int32_t(n), int32_t(place.getDevice())};
@@ -340,7 +340,8 @@ Expected<Place> sluice::fromPlaceAttr(const Cluster &cluster,
                  place.getDevice(), " on a node '", place.getNode().str(), "'");
 }
 
-Expected<Device> sluice::deviceOf(const Cluster &cluster, ir::StageOp stage) {
+Expected<DeviceSpec> sluice::deviceOf(const Cluster &cluster,
+                                      ir::StageOp stage) {
   std::vector<Place> members;
   for (auto name : stage.getPlaces().getAsRange<ir::PlaceAttr>()) {
     Expected<Place> place = fromPlaceAttr(cluster, name);

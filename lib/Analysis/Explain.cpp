@@ -54,7 +54,7 @@ std::string layersOf(Operation *part) {
 }
 
 /// What nobody described is no limit.
-std::string memoryOf(const Device &device) {
+std::string memoryOf(const DeviceSpec &device) {
   return device.memoryBytes == defaultDevice().memoryBytes
              ? "-"
              : formatBytes(double(device.memoryBytes));
@@ -114,7 +114,8 @@ int64_t memoryAt(PlaceAttr place, ArrayRef<Line> rows) {
 }
 
 /// The longest stretch of the longest step, or of one row where none is known.
-double longestStretch(const Line &row, int64_t context, const Device &device) {
+double longestStretch(const Line &row, int64_t context,
+                      const DeviceSpec &device) {
   return *llvm::max_element(
       stretchSeconds(row.part, row.stepRows.value_or(1), context, device));
 }
@@ -158,11 +159,11 @@ Expected<std::string> sluice::explainStages(ModuleOp module) {
     if (!place)
       return place.status();
     auto stage = dyn_cast<StageOp>(row.part);
-    Expected<Device> found =
+    Expected<DeviceSpec> found =
         stage ? deviceOf(*cluster, stage) : cluster->device(*place);
     if (!found)
       return found.status();
-    const Device &device = *found;
+    const DeviceSpec &device = *found;
     StageCost cost = stageCostOf(row.part, device);
     int64_t context = std::min(row.contextLength, predictedContext);
     SmallVector<int64_t> costs =

@@ -114,7 +114,7 @@ ModelCost sluice::costOfPart(Operation *part) {
   return model;
 }
 
-StageCost sluice::stageCostOf(Operation *part, const Device &device) {
+StageCost sluice::stageCostOf(Operation *part, const DeviceSpec &device) {
   ModelCost model = costOfPart(part);
   return {model, wholeModel(model), device};
 }
@@ -159,7 +159,7 @@ SmallVector<ExecutedOp> sluice::executedOps(Operation *part) {
 
 SmallVector<double> sluice::stretchSeconds(Operation *part, int64_t rows,
                                            int64_t context,
-                                           const Device &device) {
+                                           const DeviceSpec &device) {
   SmallVector<double> seconds;
   for (const SmallVector<ExecutedOp> &stretch : stretchesOf(part)) {
     double sum = seconds.empty()
@@ -175,7 +175,7 @@ SmallVector<double> sluice::stretchSeconds(Operation *part, int64_t rows,
 /// The longest stretch that an op needs, where it may be cut as far as can be;
 /// `before` is what the first stretch has spent already.
 static double shortestStretch(const ExecutedOp &op, int64_t rows,
-                              int64_t context, const Device &device,
+                              int64_t context, const DeviceSpec &device,
                               double before, double limit) {
   double whole = before + op.seconds(rows, context, device);
   auto linear = dyn_cast<LinearOp>(op.op);
@@ -191,7 +191,7 @@ static double shortestStretch(const ExecutedOp &op, int64_t rows,
 }
 
 int64_t sluice::rowsOfStretches(Operation *part, int64_t max, int64_t context,
-                                const Device &device, double seconds) {
+                                const DeviceSpec &device, double seconds) {
   SmallVector<ExecutedOp> ops = executedOps(part);
   auto shortest = [&](size_t i, int64_t rows) {
     double overhead = device.overheadSeconds + double(rows) * device.rowSeconds;

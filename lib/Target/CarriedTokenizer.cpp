@@ -10,7 +10,7 @@
 #include "runtime/text/TokenizerBlob.h"
 #include "runtime/text/jinja/ChatTemplate.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
-#include "sluice/Import/Tokenizer.h"
+#include "sluice/Import/ImportTokenizer.h"
 
 using namespace mlir;
 using namespace sluice;

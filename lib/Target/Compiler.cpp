@@ -176,7 +176,7 @@ static std::string nameTarget(ModuleOp module) {
 /// Splits a model over a group, cuts it into stages, adds its draft, and fuses
 /// their steps.
 static void addCuttingPasses(PassManager &passes, ModuleOp module,
-                             const PipelineOptions &options) {
+                             const ModelPipelineOptions &options) {
   if (options.tensorParallel > 1) {
     ShardTensorsOptions shards;
     shards.tensorParallel = options.tensorParallel;
@@ -202,7 +202,7 @@ static void addCuttingPasses(PassManager &passes, ModuleOp module,
 
 /// For a module that has its stages, and its draft if there is one.
 static void addCheckpointPasses(PassManager &passes, ModuleOp module,
-                                const PipelineOptions &options) {
+                                const ModelPipelineOptions &options) {
   InsertCheckpointsOptions checkpoints;
   auto stages = module.getOps<ir::StageOp>();
   auto drafts = module.getOps<ir::ModelOp>();
@@ -257,7 +257,7 @@ static Status checkKinds(ModuleOp module, const CompileOptions &options) {
       Expected<cluster::Place> place = fromPlaceAttr(*machines, name);
       if (!place)
         return place.status();
-      const cluster::Device &device = machines->device(*place);
+      const cluster::DeviceSpec &device = machines->device(*place);
       const bool isGpu = device.kind == cluster::DeviceKind::Cuda;
       if (isGpu != options.forCuda && !(device == cluster::defaultDevice()))
         stage.emitWarning()

@@ -100,7 +100,7 @@ static std::string nameQuantization(const ExecutableDescriptor &executable) {
 }
 
 /// The runtime calls step functions with the arguments that
-/// runtime/device/cpu/ProgramABI.h gives them.
+/// runtime/device/cpu/CpuProgramABI.h gives them.
 static Status checkStepFunction(ModuleOp module, ProgramOp program) {
   auto step =
       SymbolTable(module).lookup<FunctionOpInterface>(program.getStep());

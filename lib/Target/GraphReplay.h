@@ -8,7 +8,7 @@
 #ifndef SLUICE_LIB_TARGET_GRAPHREPLAY_H
 #define SLUICE_LIB_TARGET_GRAPHREPLAY_H
 
-#include "runtime/device/cuda/StepGraph.h"
+#include "runtime/device/cuda/SluiceGraph.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
 #include "llvm/ADT/DenseMap.h"

@@ -7,7 +7,7 @@
 
 #include "sluice/Target/Link.h"
 
-#include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/device/cpu/CpuProgramABI.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"

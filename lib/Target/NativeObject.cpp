@@ -7,7 +7,7 @@
 
 #include "sluice/Target/NativeObject.h"
 
-#include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/device/cpu/CpuProgramABI.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Support/Diagnostics.h"

@@ -71,12 +71,13 @@ static Expected<GraphOp> findGraph(ModuleOp module, const SymbolTable &symbols,
 
 /// What a graph for steps of so many rows refers to. Nothing is read or written
 /// at the addresses.
-static Expected<cuda::GraphContext> makeContext(const cuda::Program &program,
-                                                int64_t rows) {
-  cuda::ExecutorLimits wanted;
+static Expected<cuda::GraphContext>
+makeContext(const cuda::CudaProgram &program, int64_t rows) {
+  cuda::CudaExecutorLimits wanted;
   wanted.rows = rows;
   wanted.pages = 1;
-  Expected<cuda::ExecutorLimits> limits = cuda::resolveLimits(program, wanted);
+  Expected<cuda::CudaExecutorLimits> limits =
+      cuda::resolveLimits(program, wanted);
   if (!limits)
     return limits.status();
   Expected<cuda::MemoryPlan> plan =
@@ -99,7 +100,7 @@ sluice::listLaunches(ModuleOp kernels, const ExecutableDescriptor &executable,
   Expected<GraphOp> op = findGraph(kernels, symbols, descriptor);
   if (!op)
     return op.status();
-  cuda::Program program = cuda::describedProgram(descriptor, nullptr);
+  cuda::CudaProgram program = cuda::describedProgram(descriptor, nullptr);
   // The runtime asks for one; here the IR is read instead.
   program.build = [](SluiceGraph *) {};
   Expected<cuda::GraphContext> context = makeContext(program, rows);

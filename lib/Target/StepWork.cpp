@@ -39,7 +39,7 @@ private:
   uint64_t vectorBytes(int64_t weight) const;
 
   const ProgramDescriptor &descriptor;
-  const cuda::Program &program;
+  const cuda::CudaProgram &program;
   const StepPlace &place;
   StepWork work;
 };

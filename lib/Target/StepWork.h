@@ -8,7 +8,7 @@
 #ifndef SLUICE_LIB_TARGET_STEPWORK_H
 #define SLUICE_LIB_TARGET_STEPWORK_H
 
-#include "runtime/device/cuda/Program.h"
+#include "runtime/device/cuda/CudaProgram.h"
 #include "runtime/program/ProgramDescriptor.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
@@ -30,7 +30,7 @@ struct StepWork {
 /// and as they lie on the device.
 struct WorkWeights {
   const ProgramDescriptor &descriptor;
-  const cuda::Program &program;
+  const cuda::CudaProgram &program;
 };
 
 /// Where in a step an op is.

@@ -48,7 +48,7 @@ struct EngineOptions {
   int64_t batchMates = 0;     // other sequences in every step
   DeviceOption device = DeviceOption::Auto;
   CacheType cacheType = CacheType::Default;
-  bool fastMathBatch = false; // cuda::ExecutorLimits has it
+  bool fastMathBatch = false; // cuda::CudaExecutorLimits has it
   std::string modelDir;
   VerifyOption verify = VerifyOption::Background;
   std::optional<uint64_t> randomWeights; // a seed: no model's files

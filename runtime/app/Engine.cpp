@@ -21,9 +21,10 @@ using namespace sluice::app;
 
 namespace {
 
-Expected<cpu::Program> programFor(const ProgramDescriptor &descriptor,
-                                  std::span<const SluiceProgramEntry> table,
-                                  const std::vector<cpu::Weight> &weights) {
+Expected<cpu::CpuProgram>
+programFor(const ProgramDescriptor &descriptor,
+           std::span<const SluiceProgramEntry> table,
+           const std::vector<cpu::CpuWeight> &weights) {
   std::optional<cpu::Isa> isa = cpu::parseIsa(descriptor.cpu);
   if (!isa)
     return failure("the program was built for '", descriptor.cpu,
@@ -35,8 +36,8 @@ Expected<cpu::Program> programFor(const ProgramDescriptor &descriptor,
   if (entry == table.end())
     return failure("the executable has no code of program '", descriptor.name,
                    "'");
-  return cpu::Program{descriptor, entry->step, *isa, descriptor.members,
-                      weights};
+  return cpu::CpuProgram{descriptor, entry->step, *isa, descriptor.members,
+                         weights};
 }
 
 /// Ends the process, which has used weights that are not what they were.
@@ -141,7 +142,7 @@ Expected<CacheStorage> Engine::cacheStorage() {
               : CacheStorage(cpuCacheFormat(settings.cacheType));
 }
 
-Expected<cpu::Program> Engine::loadCpuProgram(std::string_view name) {
+Expected<cpu::CpuProgram> Engine::loadCpuProgram(std::string_view name) {
   std::optional<int64_t> index =
       described.findProgram(name, ProgramTarget::Cpu);
   if (!index)
@@ -153,10 +154,11 @@ Expected<cpu::Program> Engine::loadCpuProgram(std::string_view name) {
   loading.lost = endDamaged;
   loading.verifyFirst = settings.verify == VerifyOption::Full;
   loading.randomSeed = settings.randomWeights;
-  Expected<WeightStore> store = WeightStore::load(described, *index, loading);
+  Expected<PackedWeightStore> store =
+      PackedWeightStore::load(described, *index, loading);
   if (!store)
     return store.status();
-  Expected<cpu::Program> program = programFor(
+  Expected<cpu::CpuProgram> program = programFor(
       described.programs[size_t(*index)], image.programs, store->weights());
   if (!program)
     return program.status();
@@ -168,7 +170,7 @@ Expected<LocalStage>
 Engine::loadCpuStage(std::string_view name, const CpuTeam &team,
                      std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool,
                      comm::Collectives *group) {
-  Expected<cpu::Program> program = loadCpuProgram(name);
+  Expected<cpu::CpuProgram> program = loadCpuProgram(name);
   if (!program)
     return program.status();
   return cpuStage(program.take(), cpuCacheFormat(settings.cacheType), team,
@@ -177,9 +179,9 @@ Engine::loadCpuStage(std::string_view name, const CpuTeam &team,
 
 /// All members of the group that computes a stage.
 Expected<LocalStage> Engine::loadCpuGroup(const PlanStage &stage) {
-  std::vector<cpu::Program> members;
+  std::vector<cpu::CpuProgram> members;
   for (int64_t member = 0; member < stage.members(); ++member) {
-    Expected<cpu::Program> program = loadCpuProgram(stage.programOf(member));
+    Expected<cpu::CpuProgram> program = loadCpuProgram(stage.programOf(member));
     if (!program)
       return program.status();
     members.push_back(program.take());
@@ -252,7 +254,7 @@ void Engine::startVerifying(bool goesOn) {
   if (goesOn)
     pace.later = VerifierPace::idle;
   std::vector<KnownBytes> known = ofFiles;
-  for (const WeightStore &store : weights)
+  for (const PackedWeightStore &store : weights)
     std::ranges::copy(store.knownBytes(), std::back_inserter(known));
   verifier.reset(); // of what was loaded before
   verifier =

@@ -20,7 +20,7 @@
 #include "runtime/app/LocalModel.h"
 #include "runtime/app/RankAgreement.h"
 #include "runtime/program/ExecutableDescriptor.h"
-#include "runtime/program/WeightStore.h"
+#include "runtime/program/PackedWeightStore.h"
 #include "runtime/program/WeightVerifier.h"
 #include "runtime/text/Tokenizer.h"
 
@@ -71,7 +71,7 @@ public:
   /// the number of the GPU, where there are several. `group` or `members`: of a
   /// member, which meets the others by it, on the CPU or between GPUs; it
   /// outlives the executor. Errors: no program of that name, no such device,
-  /// those of WeightStore::load().
+  /// those of PackedWeightStore::load().
   Expected<LocalStage> loadStage(std::string_view name, const CpuTeam &team,
                                  int64_t gpu,
                                  comm::Collectives *group = nullptr,
@@ -136,13 +136,13 @@ private:
                comm::Collectives *group);
   Expected<LocalStage> loadCpuGroup(const PlanStage &stage);
   CpuTeam wholeTeam() const;
-  Expected<cpu::Program> loadCpuProgram(std::string_view name);
+  Expected<cpu::CpuProgram> loadCpuProgram(std::string_view name);
   Status noteFiles(std::string_view name);
 
-  std::list<WeightStore> weights;  // of the stages; outlive `local`
-  std::list<ModelFiles> files;     // the same on a GPU
-  std::vector<KnownBytes> ofFiles; // of these
-  std::optional<bool> onGpu;       // nothing: not settled
+  std::list<PackedWeightStore> weights; // of the stages; outlive `local`
+  std::list<MappedModelFiles> files;    // the same on a GPU
+  std::vector<KnownBytes> ofFiles;      // of these
+  std::optional<bool> onGpu;            // nothing: not settled
   GpuChoice gpus;
   std::unique_ptr<LocalModel> local;
   std::unique_ptr<WeightVerifier> verifier; // refers to the weights and files

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/app/CommandPrompt.h"
 #include "runtime/app/Commands.h"
 #include "runtime/app/Generator.h"
 #include "runtime/app/Interrupt.h"
@@ -12,7 +13,6 @@
 #include "runtime/app/LocalStream.h"
 #include "runtime/app/PipelineSession.h"
 #include "runtime/app/PipelineStream.h"
-#include "runtime/app/Prompt.h"
 #include "runtime/base/StandardOutput.h"
 #include "runtime/text/JsonWriter.h"
 
@@ -201,7 +201,7 @@ Expected<int> GenerateRun::local() {
 
 /// For an oracle: the tokens that the pipeline will generate.
 Expected<std::vector<int32_t>> GenerateRun::tellTruth() {
-  Clock::time_point begin = Clock::now();
+  StreamClock::time_point begin = StreamClock::now();
   EngineNeeds needs = LocalStream::needs(engine);
   needs.activations = options.pipeline.activations;
   if (Status s = engine.load(needs); !s.ok())
@@ -218,7 +218,7 @@ Expected<std::vector<int32_t>> GenerateRun::tellTruth() {
       break;
     truth.push_back((*token)->token);
   }
-  generator.leaveOut(Clock::now() - begin);
+  generator.leaveOut(StreamClock::now() - begin);
   return truth;
 }
 

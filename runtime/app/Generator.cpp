@@ -14,7 +14,8 @@ using namespace sluice::app;
 
 namespace {
 
-double secondsBetween(Clock::time_point from, Clock::time_point to) {
+double secondsBetween(StreamClock::time_point from,
+                      StreamClock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
@@ -50,7 +51,7 @@ double GenerationTiming::tokensPerSecond() const {
 
 Expected<Generator> Generator::create(const Engine &engine,
                                       const GenerateOptions &options,
-                                      Clock::time_point programStart) {
+                                      StreamClock::time_point programStart) {
   Expected<RequestSpec> spec = makeSpec(engine.descriptor(), options);
   if (!spec)
     return spec.status();
@@ -65,7 +66,7 @@ Expected<Generator> Generator::create(const Engine &engine,
 
 Generator::Generator(const Engine &engine, const GenerateOptions &options,
                      RequestSpec spec, StopMatcher stop,
-                     Clock::time_point programStart)
+                     StreamClock::time_point programStart)
     : options(&options), spec(std::move(spec)), programStart(programStart),
       stop(std::move(stop)) {
   if (engine.tokenizer())
@@ -110,12 +111,12 @@ Status Generator::finishText(const Write &write) {
 
 Expected<Generation> Generator::run(std::span<const int32_t> prompt,
                                     TokenStream &stream, const Write &write) {
-  Clock::time_point promptStart = Clock::now();
+  StreamClock::time_point promptStart = StreamClock::now();
   Expected<bool> computed = stream.start(prompt);
   if (!computed)
     return computed.status();
   if (*computed)
-    firstToken = Clock::now();
+    firstToken = StreamClock::now();
   if (options->lastLogits)
     result.lastLogits.assign(stream.promptLogits().begin(),
                              stream.promptLogits().end());

@@ -56,7 +56,7 @@ public:
   /// strings that do not fit it.
   static Expected<Generator> create(const Engine &engine,
                                     const GenerateOptions &options,
-                                    Clock::time_point programStart);
+                                    StreamClock::time_point programStart);
 
   /// Bounds the output to what the context has room for behind so many tokens
   /// of a prompt; before request(). Error: it has none, and output is asked
@@ -68,7 +68,7 @@ public:
   const RequestSpec &request() const { return spec; }
 
   /// Before run(): so much of the program's time was not for the user's text.
-  void leaveOut(Clock::duration time) { programStart += time; }
+  void leaveOut(StreamClock::duration time) { programStart += time; }
 
   /// Continues `prompt`, which readPrompt has checked. Once. Errors: of the
   /// stream and of `write`.
@@ -77,17 +77,18 @@ public:
 
 private:
   Generator(const Engine &engine, const GenerateOptions &options,
-            RequestSpec spec, StopMatcher stop, Clock::time_point programStart);
+            RequestSpec spec, StopMatcher stop,
+            StreamClock::time_point programStart);
 
   Status take(StreamedToken token, const Write &write);
   Status finishText(const Write &write);
 
   const GenerateOptions *options;
   RequestSpec spec;
-  Clock::time_point programStart;
+  StreamClock::time_point programStart;
   StopMatcher stop;
   std::optional<text::Detokenizer> detokenizer;
-  std::optional<Clock::time_point> firstToken;
+  std::optional<StreamClock::time_point> firstToken;
   Generation result;
 };
 

@@ -26,7 +26,7 @@ namespace {
 /// those of the gate, in whose place they lie.
 std::vector<bool> madeOnDevice(const ProgramDescriptor &program) {
   std::vector<bool> made;
-  for (const cuda::Weight &weight :
+  for (const cuda::CudaWeight &weight :
        cuda::describedProgram(program, nullptr).weights)
     made.push_back(cuda::canMakeOnDevice(weight));
   for (size_t i = 0; i < made.size(); ++i)
@@ -36,7 +36,7 @@ std::vector<bool> madeOnDevice(const ProgramDescriptor &program) {
 }
 
 /// `weight`, which is number `index` of the program's, is to be made there.
-void makeOnDevice(cuda::Weight &weight, const ProgramDescriptor &program,
+void makeOnDevice(cuda::CudaWeight &weight, const ProgramDescriptor &program,
                   size_t index, uint64_t seed) {
   const WeightDescriptor &described = program.weights[index];
   std::visit(
@@ -48,16 +48,16 @@ void makeOnDevice(cuda::Weight &weight, const ProgramDescriptor &program,
         randomRows(program.weights[size_t(described.partner)], seed);
 }
 
-Expected<ModelFiles> openFiles(const ExecutableDescriptor &executable,
-                               const ProgramDescriptor &program,
-                               const GpuStageOptions &options) {
+Expected<MappedModelFiles> openFiles(const ExecutableDescriptor &executable,
+                                     const ProgramDescriptor &program,
+                                     const GpuStageOptions &options) {
   if (!options.randomSeed)
-    return ModelFiles::open(executable.files, program, options.search);
+    return MappedModelFiles::open(executable.files, program, options.search);
   Expected<RandomWeights> reserved =
       RandomWeights::reserve(program, madeOnDevice(program));
   if (!reserved)
     return reserved.status();
-  return ModelFiles::random(reserved.take());
+  return MappedModelFiles::random(reserved.take());
 }
 
 /// Threads that lay weights out, and make those that no GPU makes.
@@ -72,9 +72,9 @@ Status makeWeights(RandomWeights &weights, const ProgramDescriptor &program,
 }
 
 /// `files` may be null: shapes without numbers.
-Expected<cuda::Program> programFor(const ProgramDescriptor &descriptor,
-                                   const GpuStageOptions &options,
-                                   const ModelFiles *files) {
+Expected<cuda::CudaProgram> programFor(const ProgramDescriptor &descriptor,
+                                       const GpuStageOptions &options,
+                                       const MappedModelFiles *files) {
   auto entry = std::find_if(options.graphs.begin(), options.graphs.end(),
                             [&](const SluiceGraphEntry &each) {
                               return each.name == descriptor.name;
@@ -82,7 +82,7 @@ Expected<cuda::Program> programFor(const ProgramDescriptor &descriptor,
   if (entry == options.graphs.end())
     return failure("the executable has no GPU code of program '",
                    descriptor.name, "'");
-  cuda::Program program = cuda::describedProgram(descriptor, files);
+  cuda::CudaProgram program = cuda::describedProgram(descriptor, files);
   program.build = entry->build;
   program.image = options.image;
   if (!files || !options.randomSeed)
@@ -94,9 +94,9 @@ Expected<cuda::Program> programFor(const ProgramDescriptor &descriptor,
   return program;
 }
 
-cuda::ExecutorLimits limitsOf(const device::StepLimits &needs,
-                              const GpuStageOptions &options) {
-  cuda::ExecutorLimits limits;
+cuda::CudaExecutorLimits limitsOf(const device::StepLimits &needs,
+                                  const GpuStageOptions &options) {
+  cuda::CudaExecutorLimits limits;
   limits.rows = needs.rows;
   limits.outputs = needs.outputs;
   limits.sequences = needs.sequences;
@@ -109,7 +109,7 @@ cuda::ExecutorLimits limitsOf(const device::StepLimits &needs,
 
 Expected<std::unique_ptr<device::StepExecutor>>
 makeExecutor(const std::shared_ptr<cuda::Device> &device,
-             const cuda::Program &program, const GpuStageOptions &options,
+             const cuda::CudaProgram &program, const GpuStageOptions &options,
              const device::StepLimits &needs) {
   cuda::LoadOptions loading;
   loading.threads = threadsOf(options);
@@ -121,8 +121,9 @@ makeExecutor(const std::shared_ptr<cuda::Device> &device,
     line->update(done);
     return interrupted() ? failure("interrupted") : Status();
   };
-  Expected<std::unique_ptr<cuda::Executor>> made = cuda::Executor::create(
-      device, program, limitsOf(needs, options), loading);
+  Expected<std::unique_ptr<cuda::CudaExecutor>> made =
+      cuda::CudaExecutor::create(device, program, limitsOf(needs, options),
+                                 loading);
   if (!made)
     return made.status();
   return std::unique_ptr<device::StepExecutor>(made.take());
@@ -180,17 +181,18 @@ Expected<cuda::MemoryNeed>
 GpuChoice::memoryNeed(const ProgramDescriptor &descriptor,
                       const GpuStageOptions &options,
                       const device::StepLimits &needs, bool exact) {
-  Expected<cuda::Program> program = programFor(descriptor, options, nullptr);
+  Expected<cuda::CudaProgram> program =
+      programFor(descriptor, options, nullptr);
   if (!program)
     return program.status();
-  const cuda::ExecutorLimits limits = limitsOf(needs, options);
+  const cuda::CudaExecutorLimits limits = limitsOf(needs, options);
   if (exact) {
     Expected<std::shared_ptr<cuda::Device>> on = device(0);
     if (!on)
       return on.status();
-    return cuda::Executor::memoryNeed(*on, program.take(), limits);
+    return cuda::CudaExecutor::memoryNeed(*on, program.take(), limits);
   }
-  Expected<cuda::ExecutorLimits> resolved =
+  Expected<cuda::CudaExecutorLimits> resolved =
       cuda::resolveLimits(*program, limits);
   if (!resolved)
     return resolved.status();
@@ -217,17 +219,18 @@ Status GpuChoice::count(const std::shared_ptr<cuda::Device> &device,
 Expected<LocalStage> GpuChoice::load(const ExecutableDescriptor &executable,
                                      std::string_view name,
                                      const GpuStageOptions &options,
-                                     std::list<ModelFiles> &files) {
+                                     std::list<MappedModelFiles> &files) {
   std::optional<int64_t> index =
       executable.findProgram(name, ProgramTarget::Cuda);
   if (!index)
     return failure("there is no program '", name, "' for a GPU");
   const ProgramDescriptor &descriptor = executable.programs[size_t(*index)];
-  Expected<ModelFiles> opened = openFiles(executable, descriptor, options);
+  Expected<MappedModelFiles> opened =
+      openFiles(executable, descriptor, options);
   if (!opened)
     return opened.status();
   files.push_back(opened.take());
-  Expected<cuda::Program> program =
+  Expected<cuda::CudaProgram> program =
       programFor(descriptor, options, &files.back());
   if (!program)
     return program.status();
@@ -242,11 +245,11 @@ Expected<LocalStage> GpuChoice::load(const ExecutableDescriptor &executable,
                       nullptr};
   // What has been planned for it and is not taken yet.
   auto planned = std::make_shared<cuda::MemoryNeed>();
-  auto shared = std::make_shared<cuda::Program>(program.take());
+  auto shared = std::make_shared<cuda::CudaProgram>(program.take());
   stage.plan = [=, this,
                 device = *on](const device::StepLimits &needs) -> Status {
-    Expected<cuda::MemoryNeed> need =
-        cuda::Executor::memoryNeed(device, *shared, limitsOf(needs, options));
+    Expected<cuda::MemoryNeed> need = cuda::CudaExecutor::memoryNeed(
+        device, *shared, limitsOf(needs, options));
     if (!need)
       return need.status();
     *planned = *need;

@@ -9,8 +9,8 @@
 #define SLUICE_RUNTIME_APP_GPUCHOICE_H
 
 #include "runtime/app/LocalModel.h"
-#include "runtime/device/cuda/Executor.h"
-#include "runtime/program/ModelFiles.h"
+#include "runtime/device/cuda/CudaExecutor.h"
+#include "runtime/program/MappedModelFiles.h"
 
 #include <list>
 #include <map>
@@ -22,7 +22,7 @@ struct GpuStageOptions {
   std::span<const SluiceGraphEntry> graphs;
   std::span<const uint8_t> image;
   cuda::CacheKind cacheKind = cuda::CacheKind::F16;
-  bool fastMathBatch = false;         // as cuda::ExecutorLimits has it
+  bool fastMathBatch = false;         // as cuda::CudaExecutorLimits has it
   int64_t threads = 0;                // that lay weights out; 0: all
   int64_t gpu = 0;                    // modulo how many there are
   std::optional<uint64_t> randomSeed; // of weights that no file has
@@ -62,7 +62,7 @@ public:
   Expected<LocalStage> load(const ExecutableDescriptor &executable,
                             std::string_view name,
                             const GpuStageOptions &options,
-                            std::list<ModelFiles> &files);
+                            std::list<MappedModelFiles> &files);
 
   /// GPU `number`, modulo how many there are; it lives as long as this. After
   /// open().

@@ -27,7 +27,7 @@ public:
       members.push_back(std::make_unique<Member>(*each, ranks));
   }
 
-  Status make(const std::vector<cpu::Program> &programs,
+  Status make(const std::vector<cpu::CpuProgram> &programs,
               cpu::CacheFormat format, const CpuTeam &threads,
               const device::StepLimits &limits);
 
@@ -61,7 +61,7 @@ private:
   cpu::ThreadPool team; // a thread for each member
 };
 
-Status GroupExecutor::make(const std::vector<cpu::Program> &programs,
+Status GroupExecutor::make(const std::vector<cpu::CpuProgram> &programs,
                            cpu::CacheFormat format, const CpuTeam &threads,
                            const device::StepLimits &limits) {
   auto count = int64_t(members.size());
@@ -100,9 +100,9 @@ Status GroupExecutor::execute(const device::StepInput &input) {
 
 } // namespace
 
-LocalStage app::cpuGroup(std::vector<cpu::Program> members,
+LocalStage app::cpuGroup(std::vector<cpu::CpuProgram> members,
                          cpu::CacheFormat format, const CpuTeam &team) {
-  const cpu::Program &first = members.front();
+  const cpu::CpuProgram &first = members.front();
   LocalStage stage = {first.hasEmbedding,  first.hasOutput, first.hiddenSize,
                       first.contextLength, nullptr,         nullptr};
   stage.make = [=,

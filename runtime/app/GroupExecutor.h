@@ -19,8 +19,8 @@ namespace sluice::app {
 /// The executor's steps have no checkpoints. Errors of making it: a program of
 /// another group, threads that the system does not give, those of
 /// Executor::create().
-LocalStage cpuGroup(std::vector<cpu::Program> members, cpu::CacheFormat format,
-                    const CpuTeam &team);
+LocalStage cpuGroup(std::vector<cpu::CpuProgram> members,
+                    cpu::CacheFormat format, const CpuTeam &team);
 
 } // namespace sluice::app
 

@@ -7,7 +7,7 @@
 
 #include "runtime/app/HeadBackend.h"
 
-#include "runtime/bench/Prompt.h"
+#include "runtime/bench/RandomPrompt.h"
 
 #include <algorithm>
 
@@ -43,11 +43,11 @@ HeadBackend::HeadBackend(pipeline::HeadLoop &head,
 
 Time HeadBackend::now() { return pipeline::now(); }
 
-void HeadBackend::prepare(const bench::RequestSpec &spec) {
+void HeadBackend::prepare(const bench::BenchRequest &spec) {
   prompts[spec.index] = bench::promptTokens(prompt, spec, workloadSeed);
 }
 
-void HeadBackend::start(const bench::RequestSpec &spec,
+void HeadBackend::start(const bench::BenchRequest &spec,
                         bench::Observer &observer) {
   ScheduledRequest request;
   auto made = prompts.extract(spec.index);

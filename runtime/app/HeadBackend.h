@@ -24,8 +24,8 @@ public:
               int64_t vocabSize);
 
   Time now() override;
-  void prepare(const bench::RequestSpec &spec) override;
-  void start(const bench::RequestSpec &spec,
+  void prepare(const bench::BenchRequest &spec) override;
+  void start(const bench::BenchRequest &spec,
              bench::Observer &observer) override;
   void abort(size_t index) override;
   void wait(Time until) override;
@@ -49,7 +49,7 @@ private:
             const pipeline::TokenItem &item);
 
   pipeline::HeadLoop &head;
-  bench::PromptOptions prompt;
+  bench::PromptShape prompt;
   double temperature;
   uint64_t workloadSeed;
   std::shared_ptr<pipeline::Mailbox<Arrived>>

@@ -8,7 +8,7 @@
 #include "runtime/app/Commands.h"
 #include "runtime/app/GpuInfo.h"
 #include "runtime/base/StandardOutput.h"
-#include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/device/cpu/CpuProgramABI.h"
 #include "runtime/text/JsonWriter.h"
 
 #include <algorithm>
@@ -74,8 +74,8 @@ uint64_t cacheBytesPerToken(const ProgramDescriptor &program,
 Expected<ProgramInfo> gatherProgram(const Info &info,
                                     const ProgramDescriptor &program) {
   // Everything, so that tables used straight from a file count as well.
-  Expected<PackedLayout> layout = planPackedFile(info.executable.files, program,
-                                                 PackedContents::Everything);
+  Expected<PackedFileLayout> layout = planPackedFile(
+      info.executable.files, program, PackedContents::Everything);
   if (!layout)
     return layout.status();
   ProgramInfo result;

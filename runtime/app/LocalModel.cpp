@@ -70,7 +70,7 @@ Expected<LocalModelLimits> resolve(LocalModelLimits limits,
 
 } // namespace
 
-LocalStage app::cpuStage(cpu::Program program, cpu::CacheFormat format,
+LocalStage app::cpuStage(cpu::CpuProgram program, cpu::CacheFormat format,
                          const CpuTeam &team,
                          std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool,
                          comm::Collectives *group) {
@@ -80,7 +80,7 @@ LocalStage app::cpuStage(cpu::Program program, cpu::CacheFormat format,
   stage.make = [=,
                 program = std::move(program)](const device::StepLimits &needs)
       -> Expected<std::unique_ptr<device::StepExecutor>> {
-    cpu::ExecutorLimits limits;
+    cpu::CpuExecutorLimits limits;
     limits.rows = needs.rows;
     limits.outputs = needs.outputs;
     limits.pages = needs.pages;
@@ -92,8 +92,8 @@ LocalStage app::cpuStage(cpu::Program program, cpu::CacheFormat format,
       threads = team.makePool();
     if (pool)
       *pool = threads;
-    Expected<std::unique_ptr<cpu::Executor>> made =
-        cpu::Executor::create(program, limits, threads, group);
+    Expected<std::unique_ptr<cpu::CpuExecutor>> made =
+        cpu::CpuExecutor::create(program, limits, threads, group);
     if (!made)
       return made.status();
     return std::unique_ptr<device::StepExecutor>(made.take());
@@ -102,13 +102,13 @@ LocalStage app::cpuStage(cpu::Program program, cpu::CacheFormat format,
 }
 
 Expected<std::unique_ptr<LocalModel>>
-LocalModel::create(std::vector<cpu::Program> programs,
+LocalModel::create(std::vector<cpu::CpuProgram> programs,
                    const LocalModelLimits &wanted) {
   auto pool = std::make_shared<std::shared_ptr<cpu::ThreadPool>>();
   CpuTeam team;
   team.threads = wanted.threads;
   std::vector<LocalStage> stages;
-  for (cpu::Program &program : programs)
+  for (cpu::CpuProgram &program : programs)
     stages.push_back(
         cpuStage(std::move(program), wanted.cacheFormat, team, pool));
   return create(std::move(stages), wanted);

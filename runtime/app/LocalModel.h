@@ -19,7 +19,7 @@
 #define SLUICE_RUNTIME_APP_LOCALMODEL_H
 
 #include "runtime/app/CpuTeam.h"
-#include "runtime/device/cpu/Executor.h"
+#include "runtime/device/cpu/CpuExecutor.h"
 
 #include <functional>
 #include <memory>
@@ -62,7 +62,7 @@ struct LocalStage {
 /// null: threads of its own. `group`: of a member, as Executor::create() wants
 /// it.
 LocalStage
-cpuStage(cpu::Program program, cpu::CacheFormat format, const CpuTeam &team,
+cpuStage(cpu::CpuProgram program, cpu::CacheFormat format, const CpuTeam &team,
          std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool = nullptr,
          comm::Collectives *group = nullptr);
 
@@ -76,7 +76,7 @@ public:
   create(std::vector<LocalStage> stages, const LocalModelLimits &limits);
   /// The same of programs for the CPU, on the same threads.
   static Expected<std::unique_ptr<LocalModel>>
-  create(std::vector<cpu::Program> programs, const LocalModelLimits &limits);
+  create(std::vector<cpu::CpuProgram> programs, const LocalModelLimits &limits);
 
   /// The limits in force: zeros replaced by what they stand for.
   const LocalModelLimits &limits() const { return bounds; }

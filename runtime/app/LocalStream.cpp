@@ -149,5 +149,6 @@ Expected<std::optional<StreamedToken>> LocalStream::next() {
   if (!reported)
     return reported.status();
   output.push_back(*token);
-  return std::optional(StreamedToken{*token, reported.take(), Clock::now()});
+  return std::optional(
+      StreamedToken{*token, reported.take(), StreamClock::now()});
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/app/Commands.h"
-#include "runtime/app/Program.h"
+#include "runtime/app/LinkedProgram.h"
 
 #include <cerrno> // program_invocation_short_name
 #include <climits>

@@ -11,7 +11,7 @@
 #include "runtime/base/StandardOutput.h"
 #include "runtime/comm/mpi/MpiLaunch.h"
 #include "runtime/device/cpu/CorePlan.h"
-#include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/device/cpu/CpuProgramABI.h"
 #include "runtime/device/cuda/driver/Driver.h"
 
 #include <algorithm>

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/app/CommandPrompt.h"
 #include "runtime/app/Commands.h"
 #include "runtime/app/Interrupt.h"
-#include "runtime/app/Prompt.h"
 #include "runtime/base/StandardOutput.h"
 #include "runtime/core/LogProbabilities.h"
 #include "runtime/core/Sequence.h"

@@ -24,7 +24,7 @@
 
 namespace sluice::app {
 
-using Clock = std::chrono::steady_clock;
+using StreamClock = std::chrono::steady_clock;
 
 struct TokenReport {
   TokenLogProbability chosen;
@@ -34,7 +34,7 @@ struct TokenReport {
 struct StreamedToken {
   int32_t token = 0;
   std::optional<TokenReport> report; // where the request asked for it
-  Clock::time_point at;              // when it was known
+  StreamClock::time_point at;        // when it was known
 };
 
 /// One request. Thread-compatible.

@@ -53,11 +53,11 @@ public:
   virtual Time now() = 0;
 
   /// Does beforehand what start() need not do when it is time.
-  virtual void prepare(const RequestSpec &spec) {}
+  virtual void prepare(const BenchRequest &spec) {}
 
   /// Begins a request; events of it come from wait() alone, errors among them.
   /// An index is used again only after its end.
-  virtual void start(const RequestSpec &spec, Observer &observer) = 0;
+  virtual void start(const BenchRequest &spec, Observer &observer) = 0;
 
   /// Ends a request of which nothing more will be heard. Nothing happens where
   /// it has ended. May be called by the observer.

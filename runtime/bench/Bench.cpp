@@ -8,7 +8,7 @@
 #include "runtime/bench/Bench.h"
 
 #include "runtime/base/AtomicFile.h"
-#include "runtime/bench/Report.h"
+#include "runtime/bench/BenchReport.h"
 
 using namespace sluice;
 using namespace sluice::bench;
@@ -61,7 +61,7 @@ Expected<BenchResult> bench::runBench(const BenchOptions &options,
     return s;
   RunnerOptions runner = runnerOptions(options, hooks);
   if (hooks.progress)
-    runner.onProgress = [&](const Progress &progress) {
+    runner.onProgress = [&](const RunProgress &progress) {
       hooks.progress(progressLine(progress));
     };
   BenchResult result;

@@ -146,8 +146,8 @@ void addServer(CLI::App &command, HttpOptions &http) {
       .add_option_function<std::string>(
           "--endpoint",
           [&http](const std::string &name) {
-            http.api.endpoint =
-                name == "chat" ? Endpoint::Chat : Endpoint::Completions;
+            http.api.endpoint = name == "chat" ? BenchEndpoint::Chat
+                                               : BenchEndpoint::Completions;
           },
           "completions, the default, or chat")
       ->type_name("NAME")
@@ -204,7 +204,7 @@ Status checkArrivals(const CLI::App &command, const WorkloadOptions &workload) {
 }
 
 Status checkPrompt(const CLI::App &command, BenchOptions &options) {
-  if (options.http.api.endpoint == Endpoint::Chat) {
+  if (options.http.api.endpoint == BenchEndpoint::Chat) {
     if (command.count("--prompt-form") > 0 &&
         options.prompt.form == PromptForm::Tokens)
       return failure("--prompt-form tokens: not with --endpoint chat");

@@ -19,7 +19,7 @@ namespace sluice::bench {
 
 struct BenchOptions {
   WorkloadOptions workload;
-  PromptOptions prompt;
+  PromptShape prompt;
   /// url "": no server; the caller gives a backend of its own.
   HttpOptions http;
   GoodputLimits goodput;

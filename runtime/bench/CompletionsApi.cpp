@@ -61,8 +61,8 @@ std::string messageOf(const json &error) {
              : text;
 }
 
-bool hasOutput(const json &choice, Endpoint endpoint, bool finished) {
-  if (endpoint == Endpoint::Completions) {
+bool hasOutput(const json &choice, BenchEndpoint endpoint, bool finished) {
+  if (endpoint == BenchEndpoint::Completions) {
     const json &text = member(choice, "text");
     return hasText(text) || (!finished && text.is_string());
   }
@@ -75,16 +75,16 @@ bool hasOutput(const json &choice, Endpoint endpoint, bool finished) {
 
 } // namespace
 
-std::string_view bench::pathOf(Endpoint endpoint) {
-  return endpoint == Endpoint::Chat ? "/v1/chat/completions"
-                                    : "/v1/completions";
+std::string_view bench::pathOf(BenchEndpoint endpoint) {
+  return endpoint == BenchEndpoint::Chat ? "/v1/chat/completions"
+                                         : "/v1/completions";
 }
 
-std::string bench::requestBody(const ApiOptions &api,
-                               const PromptOptions &prompt,
-                               const RequestSpec &spec, uint64_t workloadSeed) {
+std::string bench::requestBody(const ApiOptions &api, const PromptShape &prompt,
+                               const BenchRequest &spec,
+                               uint64_t workloadSeed) {
   ordered_json body = {{"model", api.model}};
-  if (api.endpoint == Endpoint::Chat)
+  if (api.endpoint == BenchEndpoint::Chat)
     body["messages"] = ordered_json::array(
         {ordered_json{{"role", "user"},
                       {"content", promptText(prompt, spec, workloadSeed)}}});
@@ -102,7 +102,7 @@ std::string bench::requestBody(const ApiOptions &api,
 }
 
 Expected<StreamChunk> bench::readChunk(std::string_view data,
-                                       Endpoint endpoint) {
+                                       BenchEndpoint endpoint) {
   json value = parse(data);
   if (!value.is_object())
     return failure("an event's data is not a JSON object: '",

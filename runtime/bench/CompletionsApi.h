@@ -13,21 +13,21 @@
 #ifndef SLUICE_RUNTIME_BENCH_COMPLETIONSAPI_H
 #define SLUICE_RUNTIME_BENCH_COMPLETIONSAPI_H
 
-#include "runtime/bench/Prompt.h"
+#include "runtime/bench/RandomPrompt.h"
 
 #include <string>
 #include <string_view>
 
 namespace sluice::bench {
 
-enum class Endpoint : uint8_t { Completions, Chat };
+enum class BenchEndpoint : uint8_t { Completions, Chat };
 
 /// The path behind a server's own: "/v1/completions".
-std::string_view pathOf(Endpoint endpoint);
+std::string_view pathOf(BenchEndpoint endpoint);
 
 /// What all requests of a run have in common.
 struct ApiOptions {
-  Endpoint endpoint = Endpoint::Completions;
+  BenchEndpoint endpoint = BenchEndpoint::Completions;
   std::string model;
   double temperature = 0;
 };
@@ -35,8 +35,8 @@ struct ApiOptions {
 /// The JSON to send: streamed, with usage at the end, exactly
 /// spec.outputTokens tokens (max_tokens and ignore_eos), the request's seed. A
 /// chat's prompt is one message, as text.
-std::string requestBody(const ApiOptions &api, const PromptOptions &prompt,
-                        const RequestSpec &spec, uint64_t workloadSeed);
+std::string requestBody(const ApiOptions &api, const PromptShape &prompt,
+                        const BenchRequest &spec, uint64_t workloadSeed);
 
 /// What one event of a stream says.
 struct StreamChunk {
@@ -50,7 +50,7 @@ struct StreamChunk {
 };
 
 /// Reads an event's data, which is not [DONE]. Errors: not a JSON object.
-Expected<StreamChunk> readChunk(std::string_view data, Endpoint endpoint);
+Expected<StreamChunk> readChunk(std::string_view data, BenchEndpoint endpoint);
 
 /// The message in an error answer's body: the `error` member's, or what else of
 /// it is there, at most 200 bytes; "" for an empty body.

@@ -53,21 +53,21 @@ std::string statusError(int status, const std::string &reason,
 class HttpBackend : public Backend {
 public:
   HttpBackend(http::Client client, std::string path, const HttpOptions &options,
-              const PromptOptions &prompt, uint64_t workloadSeed)
+              const PromptShape &prompt, uint64_t workloadSeed)
       : client(std::move(client)), path(std::move(path)), options(options),
         prompt(prompt), workloadSeed(workloadSeed) {}
 
   Status askForModels();
 
   Time now() override { return toTime(steady_clock::now()); }
-  void prepare(const RequestSpec &spec) override;
-  void start(const RequestSpec &spec, Observer &observer) override;
+  void prepare(const BenchRequest &spec) override;
+  void start(const BenchRequest &spec, Observer &observer) override;
   void abort(size_t index) override;
   void wait(Time until) override;
 
   /// The client is done with it, whatever became of it.
   void forget(size_t index) { requests.erase(index); }
-  Endpoint endpoint() const { return options.api.endpoint; }
+  BenchEndpoint endpoint() const { return options.api.endpoint; }
 
 private:
   http::ClientRequest requestTo(std::string_view target) const;
@@ -75,10 +75,10 @@ private:
   http::Client client;
   std::string path; ///< before /v1
   HttpOptions options;
-  PromptOptions prompt;
+  PromptShape prompt;
   uint64_t workloadSeed;
   std::unordered_map<size_t, std::string> prepared; ///< bodies
-  std::unordered_map<size_t, http::RequestId> requests;
+  std::unordered_map<size_t, http::CallId> requests;
 };
 
 /// The stream of one request.
@@ -199,11 +199,11 @@ http::ClientRequest HttpBackend::requestTo(std::string_view target) const {
   return request;
 }
 
-void HttpBackend::prepare(const RequestSpec &spec) {
+void HttpBackend::prepare(const BenchRequest &spec) {
   prepared[spec.index] = requestBody(options.api, prompt, spec, workloadSeed);
 }
 
-void HttpBackend::start(const RequestSpec &spec, Observer &observer) {
+void HttpBackend::start(const BenchRequest &spec, Observer &observer) {
   if (!prepared.contains(spec.index))
     prepare(spec);
   http::ClientRequest request = requestTo(pathOf(options.api.endpoint));
@@ -261,7 +261,7 @@ Status HttpBackend::askForModels() {
   request.timeout = modelsTimeout;
   request.maxBodyBytes = maxModelsBytes;
   AnswerHandler::Answer answer;
-  Expected<http::RequestId> id =
+  Expected<http::CallId> id =
       client.start(request, std::make_unique<AnswerHandler>(answer));
   if (!id)
     return id.status();
@@ -288,7 +288,7 @@ Status HttpBackend::askForModels() {
 } // namespace
 
 Expected<std::unique_ptr<Backend>>
-bench::makeHttpBackend(const HttpOptions &options, const PromptOptions &prompt,
+bench::makeHttpBackend(const HttpOptions &options, const PromptShape &prompt,
                        uint64_t workloadSeed) {
   Expected<http::Url> url = http::parseUrl(options.url);
   if (!url)

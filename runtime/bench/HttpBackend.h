@@ -38,7 +38,7 @@ inline constexpr int64_t assumedVocabularySize = 1000;
 /// files as far as it may. Errors: an unusable URL or key, no connection;
 /// without api.model also an answer that names no model.
 Expected<std::unique_ptr<Backend>> makeHttpBackend(const HttpOptions &options,
-                                                   const PromptOptions &prompt,
+                                                   const PromptShape &prompt,
                                                    uint64_t workloadSeed);
 
 } // namespace sluice::bench

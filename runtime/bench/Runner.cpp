@@ -108,7 +108,7 @@ void Runner::settle(size_t index, const Ending &ending) {
 }
 
 void Runner::startNext() {
-  const RequestSpec &spec = workload[started++];
+  const BenchRequest &spec = workload[started++];
   if (prepared < started)
     prepared = started; // start() prepares it
   RequestRecord &record = result.requests.emplace_back();

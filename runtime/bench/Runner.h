@@ -27,7 +27,7 @@ inline constexpr Time lateStart = std::chrono::milliseconds(1);
 /// tokens each has, as `vllm bench serve` counts it; the number of tokens is
 /// the server's own (`usage`) and, where it gives none, the number of pieces.
 struct RequestRecord {
-  RequestSpec spec;
+  BenchRequest spec;
   Time started{0};
   /// How much later than it was to arrive; 0 in a closed loop.
   Time startDelay{0};
@@ -53,7 +53,7 @@ struct RequestRecord {
 };
 
 /// How far a run is.
-struct Progress {
+struct RunProgress {
   Time elapsed{0};
   size_t total = 0, started = 0, ended = 0, failed = 0;
   int64_t pieces = 0; ///< of output
@@ -71,7 +71,7 @@ struct RunnerOptions {
   /// run.
   std::function<bool()> shouldStop;
   /// Called every half second.
-  std::function<void(const Progress &)> onProgress;
+  std::function<void(const RunProgress &)> onProgress;
 };
 
 struct RunRecord {

@@ -54,7 +54,7 @@ Expected<Workload> fromDistributions(const WorkloadOptions &options) {
   Workload workload(static_cast<size_t>(options.requests));
   double arrivalMs = 0;
   for (size_t i = 0; i < workload.size(); ++i) {
-    RequestSpec &spec = workload[i];
+    BenchRequest &spec = workload[i];
     if (i > 0)
       arrivalMs += gapMs(options, i);
     if (arrivalMs > maxArrivalMs)
@@ -106,7 +106,7 @@ Expected<Workload> bench::makeWarmup(const WorkloadOptions &options,
   warmup.seed ^= warmupSeed;
   Expected<Workload> workload = makeWorkload(warmup);
   if (workload)
-    for (RequestSpec &spec : *workload)
+    for (BenchRequest &spec : *workload)
       spec.arrival = Time(0);
   return workload;
 }

@@ -48,7 +48,7 @@ struct WorkloadOptions {
   uint64_t seed = 0;
 };
 
-struct RequestSpec {
+struct BenchRequest {
   size_t index = 0;
   Time arrival{0}; ///< after the run's start
   int64_t promptTokens = 0;
@@ -56,7 +56,7 @@ struct RequestSpec {
   uint64_t seed = 0; ///< of its prompt and its sampling
 };
 
-using Workload = std::vector<RequestSpec>;
+using Workload = std::vector<BenchRequest>;
 
 /// Errors: the trace file's, arrivals beyond a year, a mean interval that is
 /// missing or given for nothing.

@@ -49,7 +49,7 @@ constexpr double minRate = 1, maxRate = 1e18;
 constexpr double maxDelay = 10; // seconds
 constexpr uint64_t maxMemory = uint64_t(1) << 60;
 
-static Status checkDevice(const Device &device) {
+static Status checkDevice(const DeviceSpec &device) {
   if (device.memoryBytes == 0 || device.memoryBytes > maxMemory)
     return failure("memory ", device.memoryBytes, " B is not in [1, 2^60]");
   if (Status status = checkNumber(device.bytesPerSecond, minRate, maxRate,
@@ -155,7 +155,7 @@ Status ClusterBuilder::addName(const std::string &name, const char *what) {
   return {};
 }
 
-Status ClusterBuilder::addNode(Node node) {
+Status ClusterBuilder::addNode(NodeSpec node) {
   if (Status status = addName(node.name, "node"); !status.ok())
     return status;
   std::string what = "node '" + node.name + "'";
@@ -165,7 +165,7 @@ Status ClusterBuilder::addNode(Node node) {
     return failure(what, " has no device");
   if (int64_t(node.devices.size()) > maxDevicesOfNode)
     return failure(what, " has more than ", maxDevicesOfNode, " devices");
-  for (const Device &device : node.devices)
+  for (const DeviceSpec &device : node.devices)
     if (Status status = checkDevice(device); !status.ok())
       return status.withContext(what);
   int32_t number = int32_t(made.allNodes.size());
@@ -247,7 +247,7 @@ Expected<Cluster> ClusterBuilder::finish() {
 //===----------------------------------------------------------------------===//
 
 std::string Cluster::placeName(Place place) const {
-  const Node &node = allNodes[size_t(place.node)];
+  const NodeSpec &node = allNodes[size_t(place.node)];
   return node.devices.size() == 1
              ? node.name
              : node.name + "/" + std::to_string(place.device);
@@ -274,7 +274,7 @@ bool Cluster::operator==(const Cluster &other) const {
 }
 
 Expected<Cluster> cluster::makeEqualCluster(int64_t nodes, bool withDraft,
-                                            const Device &device,
+                                            const DeviceSpec &device,
                                             const Link &link,
                                             int64_t devicesOfNode) {
   if (nodes < 1 || nodes >= maxNodes)
@@ -284,13 +284,13 @@ Expected<Cluster> cluster::makeEqualCluster(int64_t nodes, bool withDraft,
   for (int64_t n = 0; n < nodes && status.ok(); ++n)
     status = builder.addNode(
         {"n" + std::to_string(n),
-         std::vector<Device>(size_t(devicesOfNode), device), false});
+         std::vector<DeviceSpec>(size_t(devicesOfNode), device), false});
   if (withDraft && status.ok())
     status = builder.addNode({"draft", {device}, true});
   return status.ok() ? builder.finish() : Expected<Cluster>(status);
 }
 
-Device cluster::defaultDevice() {
+DeviceSpec cluster::defaultDevice() {
   return {.kind = DeviceKind::Cpu,
           .memoryBytes = maxMemory,
           .bytesPerSecond = 40e9,

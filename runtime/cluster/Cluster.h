@@ -52,7 +52,7 @@ struct Link {
 
 /// What computes. Times follow from a roofline, or from what was measured: see
 /// CostModel.h.
-struct Device {
+struct DeviceSpec {
   DeviceKind kind = DeviceKind::Cpu;
   /// For weights and cache; positive. The rows of steps and what guesses add to
   /// a cache are not counted.
@@ -67,15 +67,15 @@ struct Device {
   /// Of a member of a group: the way to the others. No part of a description;
   /// groupDevice() makes it.
   std::optional<Link> peers = std::nullopt;
-  bool operator==(const Device &) const = default;
+  bool operator==(const DeviceSpec &) const = default;
 };
 
-struct Node {
+struct NodeSpec {
   std::string name; ///< letters, digits, '_', '-', '.'
-  std::vector<Device> devices;
+  std::vector<DeviceSpec> devices;
   /// The head and the draft run here, and no stage does.
   bool draft = false;
-  bool operator==(const Node &) const = default;
+  bool operator==(const NodeSpec &) const = default;
 };
 
 /// A link between two nodes, a node and a switch, or two switches, both ways.
@@ -95,7 +95,7 @@ struct Place {
 class Cluster {
 public:
   const std::string &name() const { return clusterName; }
-  const std::vector<Node> &nodes() const { return allNodes; }
+  const std::vector<NodeSpec> &nodes() const { return allNodes; }
   const Link &localLink() const { return local; }
 
   /// Where stages can be: every device but the draft node's, in order.
@@ -104,7 +104,7 @@ public:
   /// device of that node.
   std::optional<Place> draftPlace() const { return draft; }
 
-  const Device &device(Place place) const {
+  const DeviceSpec &device(Place place) const {
     return allNodes[size_t(place.node)].devices[size_t(place.device)];
   }
   /// "n0", or "n0/1" where the node has several devices.
@@ -126,7 +126,7 @@ private:
   Cluster() = default;
 
   std::string clusterName;
-  std::vector<Node> allNodes;
+  std::vector<NodeSpec> allNodes;
   Link local{2e-6, 20e9};
   std::vector<Place> places;
   std::optional<Place> draft;
@@ -142,7 +142,7 @@ public:
   explicit ClusterBuilder(std::string name) { made.clusterName = name; }
 
   /// Errors: no device, a second draft node.
-  Status addNode(Node node);
+  Status addNode(NodeSpec node);
   /// A switch passes messages on.
   Status addSwitch(std::string name);
   /// Errors: an end that was not added, a link with itself, one that is there.
@@ -172,13 +172,13 @@ private:
 /// says, or of so many such devices, joined by the link, and where `withDraft`
 /// another for the draft. N in [1, maxNodes).
 Expected<Cluster> makeEqualCluster(int64_t nodes, bool withDraft,
-                                   const Device &device, const Link &link,
+                                   const DeviceSpec &device, const Link &link,
                                    int64_t devicesOfNode = 1);
 
 /// The device and the link of clusters that nobody described: about eight cores
 /// of a desktop or server CPU of today (40 GB/s, 400 GFLOP/s) on 10 Gb/s
 /// Ethernet. Its memory is no limit: the files are known to be on this machine.
-Device defaultDevice();
+DeviceSpec defaultDevice();
 Link defaultLink();
 
 } // namespace sluice::cluster

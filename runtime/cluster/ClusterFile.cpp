@@ -101,7 +101,7 @@ Expected<ModelShape> findShape(const std::vector<ModelShape> &models,
 
 /// A node as it is written.
 struct WrittenNode {
-  Node node;
+  NodeSpec node;
   std::string like;
   int64_t line = 0;
 };
@@ -109,7 +109,7 @@ struct WrittenNode {
 /// The measured steps of a device whose other keys were read.
 RowCurve readSteps(const YamlValue &value, const std::string &file,
                    Status &status, const std::vector<ModelShape> &models,
-                   const Device &device) {
+                   const DeviceSpec &device) {
   YamlFields fields(value, file, "'steps'", {"model", "context", "times"},
                     status);
   std::string name;
@@ -142,9 +142,9 @@ RowCurve readSteps(const YamlValue &value, const std::string &file,
   return {};
 }
 
-Device readDevice(const YamlValue &value, const std::string &file,
-                  Status &status, const std::vector<ModelShape> &models) {
-  Device device;
+DeviceSpec readDevice(const YamlValue &value, const std::string &file,
+                      Status &status, const std::vector<ModelShape> &models) {
+  DeviceSpec device;
   YamlFields fields(value, file, "a device",
                     {"kind", "memory", "bandwidth", "flops", "overhead",
                      "row_overhead", "steps"},

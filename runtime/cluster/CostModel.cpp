@@ -39,7 +39,7 @@ StageRange cluster::wholeModel(const ModelCost &model) {
 
 /// By the roofline.
 static double boundSeconds(const OpCost &op, int64_t rows, int64_t context,
-                           const Device &device) {
+                           const DeviceSpec &device) {
   // In floating point: the products exceed 64 bits for large contexts.
   double r = double(rows), c = double(context);
   double bytes = double(op.weightBytes) + c * double(op.cacheBytesPerPosition) +
@@ -50,7 +50,7 @@ static double boundSeconds(const OpCost &op, int64_t rows, int64_t context,
 }
 
 double cluster::opSeconds(const OpCost &op, int64_t rows, int64_t context,
-                          const Device &device) {
+                          const DeviceSpec &device) {
   bool measured = op.weightBytes > 0 && !device.weightSeconds.empty();
   double seconds =
       measured ? double(op.weightBytes) * device.weightSeconds.seconds(rows)
@@ -63,7 +63,7 @@ double cluster::opSeconds(const OpCost &op, int64_t rows, int64_t context,
 }
 
 StageCost::StageCost(const ModelCost &model, const StageRange &range,
-                     const Device &device)
+                     const DeviceSpec &device)
     : where(device), memory(stageMemoryBytes(model, range, 0)) {
   assert(range.firstLayer >= 0 && range.layers >= 0 &&
          range.firstLayer + range.layers <= int64_t(model.layers.size()) &&
@@ -134,7 +134,7 @@ int64_t StageCost::fullRows(int64_t limit, int64_t context) const {
 
 Expected<RowCurve> cluster::weightCurve(const RowCurve &steps,
                                         const ModelCost &model, int64_t context,
-                                        const Device &device) {
+                                        const DeviceSpec &device) {
   int64_t bytes = 0;
   ModelCost others = model;
   auto take = [&](PartCost &part) {

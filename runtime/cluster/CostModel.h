@@ -102,7 +102,7 @@ struct StepShape {
 
 /// Seconds of one op.
 double opSeconds(const OpCost &op, int64_t rows, int64_t context,
-                 const Device &device);
+                 const DeviceSpec &device);
 
 /// One entry for each of StepTimes::rowCounts.
 using StepTable = std::array<Time, StepTimes::rowCounts.size()>;
@@ -124,7 +124,7 @@ class StageCost {
 public:
   /// `range` lies in the model.
   StageCost(const ModelCost &model, const StageRange &range,
-            const Device &device);
+            const DeviceSpec &device);
 
   /// Of a step. Rows >= 0; a step without rows takes no time.
   double seconds(const StepShape &shape) const;
@@ -146,7 +146,7 @@ public:
   /// Weights that it must hold, and cache for one position.
   int64_t memoryBytes() const { return memory; }
   int64_t cacheBytesPerPosition() const { return cachePerPosition; }
-  const Device &device() const { return where; }
+  const DeviceSpec &device() const { return where; }
 
 private:
   struct Counted {
@@ -156,7 +156,7 @@ private:
   };
   void add(const PartCost &part, bool ofOutput);
 
-  Device where;
+  DeviceSpec where;
   std::vector<Counted> ops;
   int64_t memory = 0;
   int64_t cachePerPosition = 0;
@@ -168,7 +168,7 @@ private:
 /// keep the curve one. The device's rates are positive. Error: a step that
 /// takes no longer than its ops without weights.
 Expected<RowCurve> weightCurve(const RowCurve &steps, const ModelCost &model,
-                               int64_t context, const Device &device);
+                               int64_t context, const DeviceSpec &device);
 
 /// Into how many stretches of equal length checkpoints cut a step, so that none
 /// is longer than `maxLatency`; 0: no checkpoints.

@@ -18,11 +18,11 @@ static Link slower(const Link &a, const Link &b) {
           std::min(a.bytesPerSecond, b.bytesPerSecond)};
 }
 
-Expected<Device> cluster::groupDevice(const Cluster &cluster,
-                                      std::span<const Place> members) {
-  Device group = cluster.device(members.front());
+Expected<DeviceSpec> cluster::groupDevice(const Cluster &cluster,
+                                          std::span<const Place> members) {
+  DeviceSpec group = cluster.device(members.front());
   for (size_t m = 1; m < members.size(); ++m) {
-    const Device &device = cluster.device(members[m]);
+    const DeviceSpec &device = cluster.device(members[m]);
     if (device.kind != group.kind)
       return failure("'", cluster.placeName(members.front()), "' and '",
                      cluster.placeName(members[m]),
@@ -107,7 +107,7 @@ Expected<GroupedCluster> cluster::groupDevices(const Cluster &cluster,
   ClusterBuilder builder(cluster.name());
   std::vector<std::string> names;
   for (const std::vector<Place> &group : groups) {
-    Expected<Device> device = groupDevice(cluster, group);
+    Expected<DeviceSpec> device = groupDevice(cluster, group);
     if (!device)
       return device.status();
     names.push_back("group" + std::to_string(names.size()));

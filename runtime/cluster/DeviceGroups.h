@@ -33,8 +33,8 @@ constexpr int64_t maxGroups = 128;
 /// is the slowest link between two of them. A single place is its device.
 /// Errors: members of different kinds, of which some have measured steps and
 /// others none, or with no way from one to another.
-Expected<Device> groupDevice(const Cluster &cluster,
-                             std::span<const Place> members);
+Expected<DeviceSpec> groupDevice(const Cluster &cluster,
+                                 std::span<const Place> members);
 
 /// A cluster whose nodes are groups of another's devices.
 struct GroupedCluster {

@@ -30,7 +30,7 @@ static int64_t toPicoseconds(double seconds) {
 }
 
 static double partSeconds(const PartCost &part, int64_t context,
-                          const Device &device) {
+                          const DeviceSpec &device) {
   double sum = 0;
   for (const OpCost &op : part.ops)
     sum += opSeconds(op, 1, context, device);
@@ -111,7 +111,7 @@ PartitionTables::create(const ModelCost &model, const Cluster &cluster,
 /// Times of the device at `place` and of its links.
 Status PartitionTables::addDevice(const ModelCost &model, Place place,
                                   const PartitionOptions &options) {
-  const Device &device = machines->device(place);
+  const DeviceSpec &device = machines->device(place);
   DeviceSteps on;
   on.fixed = toPicoseconds(device.overheadSeconds + device.rowSeconds);
   if (Status s = checkPartTimes(model, *machines, place, options.context);

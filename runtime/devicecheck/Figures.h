@@ -8,8 +8,8 @@
 #ifndef SLUICE_RUNTIME_DEVICECHECK_FIGURES_H
 #define SLUICE_RUNTIME_DEVICECHECK_FIGURES_H
 
+#include "runtime/devicecheck/CheckReport.h"
 #include "runtime/devicecheck/LinkedModels.h"
-#include "runtime/devicecheck/Report.h"
 
 #include <memory>
 

@@ -20,11 +20,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/app/Commands.h"
-#include "runtime/app/Program.h"
+#include "runtime/app/LinkedProgram.h"
 #include "runtime/base/StandardOutput.h"
 #include "runtime/device/cuda/probe/Probe.h"
+#include "runtime/devicecheck/CheckParts.h"
 #include "runtime/devicecheck/LinkedModels.h"
-#include "runtime/devicecheck/Parts.h"
 
 #include <chrono>
 #include <cstdio>
@@ -134,7 +134,7 @@ int runPart(const Part &part, const Arguments &given) {
     return complain(device.status());
   input.device = device.take();
   int failures = 0;
-  Status status = part.run(input, [&](const Json &line) {
+  Status status = part.run(input, [&](const CheckJson &line) {
     failures += !line.value("holds", true);
     std::cout << line.dump() << std::endl;
   });

@@ -35,7 +35,7 @@ struct NamedStep {
 };
 
 /// The emulator takes seconds for a row of a large model's layer.
-std::vector<NamedStep> stepsOf(const Executor &executor) {
+std::vector<NamedStep> stepsOf(const CudaExecutor &executor) {
   constexpr int64_t largestTiny = 512;
   const int64_t prompt = executor.hiddenSize() <= largestTiny ? 40 : 8;
   return {{"prompt", {{0, prompt, true}}},
@@ -77,10 +77,10 @@ struct Side {
   }
 
   /// Runs the step; what is in the memory behind each node.
-  Expected<std::vector<Bytes>> record(const NamedStep &step) {
-    std::vector<Bytes> states;
+  Expected<std::vector<HostBytes>> record(const NamedStep &step) {
+    std::vector<HostBytes> states;
     bed->executor().observe([&](size_t, const GraphNode &) -> Status {
-      Expected<Bytes> state = memory->read();
+      Expected<HostBytes> state = memory->read();
       if (!state)
         return state.status();
       states.push_back(state.take());
@@ -114,7 +114,7 @@ struct NodeResults {
   size_t nodes = 0, equal = 0;
   double largest = 0;
   std::string kernel; ///< that has the largest difference
-  Json wrong;         ///< the first that is; null: none
+  CheckJson wrong;    ///< the first that is; null: none
 };
 
 class Bisect {
@@ -134,18 +134,18 @@ public:
   }
 
 private:
-  Json line(const char *what) const {
+  CheckJson line(const char *what) const {
     return {{"part", "bisect"}, {"model", model.name}, {"what", what}};
   }
 
   Status compareWeights() {
-    Expected<Bytes> expected = reference.memory->readWeights();
+    Expected<HostBytes> expected = reference.memory->readWeights();
     if (!expected)
       return expected.status();
-    Expected<Bytes> found = side.memory->readWeights();
+    Expected<HostBytes> found = side.memory->readWeights();
     if (!found)
       return found.status();
-    Json made = line("weights");
+    CheckJson made = line("weights");
     made["bytes"] = found->size();
     made["holds"] = *found == *expected;
     if (*found != *expected)
@@ -189,10 +189,10 @@ void Bisect::judge(const NamedStep &step, size_t number, const GraphNode &node,
 }
 
 Status Bisect::compareNodes(const NamedStep &step) {
-  Expected<Bytes> first = reference.memory->read();
+  Expected<HostBytes> first = reference.memory->read();
   if (!first)
     return first.status();
-  Expected<std::vector<Bytes>> states = reference.record(step);
+  Expected<std::vector<HostBytes>> states = reference.record(step);
   if (!states)
     return states.status();
   NodeResults results;
@@ -200,11 +200,11 @@ Status Bisect::compareNodes(const NamedStep &step) {
       [&](size_t number, const GraphNode &node) -> Status {
         if (number >= states->size())
           return failure("the device has more nodes than the emulator");
-        Expected<Bytes> found = side.memory->read();
+        Expected<HostBytes> found = side.memory->read();
         if (!found)
           return found.status();
-        const Bytes &expected = (*states)[number];
-        const Bytes &before = number > 0 ? (*states)[number - 1] : *first;
+        const HostBytes &expected = (*states)[number];
+        const HostBytes &before = number > 0 ? (*states)[number - 1] : *first;
         Difference apart = side.memory->compare(*found, expected, before);
         judge(step, number, node, apart, results);
         return apart.isEqual ? Status() : side.memory->write(expected);
@@ -215,7 +215,7 @@ Status Bisect::compareNodes(const NamedStep &step) {
     print(results.wrong);
   if (!status.ok())
     return status;
-  Json made = line("nodes");
+  CheckJson made = line("nodes");
   made["step"] = step.name;
   made["nodes"] = results.nodes;
   made["equalBits"] = results.equal;
@@ -248,9 +248,9 @@ private:
 
   Status checkStep(const NamedStep &step);
   Status checkGraphs(const NamedStep &step, bool dependent);
-  Expected<Bytes> runNodes(Nodes nodes);
+  Expected<HostBytes> runNodes(Nodes nodes);
   Status launch(Nodes nodes);
-  Expected<std::optional<Bytes>> findOther(Nodes nodes);
+  Expected<std::optional<HostBytes>> findOther(Nodes nodes);
   Expected<size_t> firstWrong(Nodes nodes);
 
   const LinkedModel &model;
@@ -258,12 +258,12 @@ private:
   const DeviceOptions options;
   const int32_t graphRuns;
   const Print &print;
-  Bytes first;               ///< in front of the step
-  std::vector<Bytes> states; ///< behind each node
+  HostBytes first;               ///< in front of the step
+  std::vector<HostBytes> states; ///< behind each node
 };
 
 /// What a graph of the nodes leaves, behind the state in front of the step.
-Expected<Bytes> GraphCheck::runNodes(Nodes nodes) {
+Expected<HostBytes> GraphCheck::runNodes(Nodes nodes) {
   if (Status s = side.memory->write(first); !s.ok())
     return s;
   if (Status s = launch(nodes); !s.ok())
@@ -272,7 +272,7 @@ Expected<Bytes> GraphCheck::runNodes(Nodes nodes) {
 }
 
 Status GraphCheck::launch(Nodes nodes) {
-  const Executor::Inside inside = side.bed->executor().inside(1);
+  const CudaExecutor::Inside inside = side.bed->executor().inside(1);
   Expected<NodeSequence> graph = NodeSequence::make(
       *side.device, inside.kernels, {nodes.begin(), nodes.end()});
   if (!graph)
@@ -289,15 +289,15 @@ Status GraphCheck::launch(Nodes nodes) {
 
 /// What one of some runs of the first nodes leaves that is not what they leave
 /// by themselves; nothing: all leave that.
-Expected<std::optional<Bytes>> GraphCheck::findOther(Nodes nodes) {
+Expected<std::optional<HostBytes>> GraphCheck::findOther(Nodes nodes) {
   for (int32_t run = 0; run < graphRuns; ++run) {
-    Expected<Bytes> found = runNodes(nodes);
+    Expected<HostBytes> found = runNodes(nodes);
     if (!found)
       return found.status();
     if (*found != states[nodes.size() - 1])
       return std::optional(found.take());
   }
-  return std::optional<Bytes>();
+  return std::optional<HostBytes>();
 }
 
 /// The number of the first node behind which a graph differs, where the graph
@@ -306,7 +306,7 @@ Expected<size_t> GraphCheck::firstWrong(Nodes nodes) {
   size_t right = 0, wrong = nodes.size();
   while (wrong - right > 1) {
     const size_t middle = (right + wrong) / 2;
-    Expected<std::optional<Bytes>> other = findOther(nodes.first(middle));
+    Expected<std::optional<HostBytes>> other = findOther(nodes.first(middle));
     if (!other)
       return other.status();
     (other->has_value() ? wrong : right) = middle;
@@ -319,10 +319,10 @@ Status GraphCheck::checkGraphs(const NamedStep &step, bool dependent) {
   DeviceOptions used = options;
   used.dependentLaunch = dependent;
   side.device->use(used);
-  Json made = {{"part", "bisect"},      {"model", model.name},
-               {"what", "whole graph"}, {"step", step.name},
-               {"pdl", dependent},      {"runs", graphRuns}};
-  Expected<std::optional<Bytes>> other = findOther(nodes);
+  CheckJson made = {{"part", "bisect"},      {"model", model.name},
+                    {"what", "whole graph"}, {"step", step.name},
+                    {"pdl", dependent},      {"runs", graphRuns}};
+  Expected<std::optional<HostBytes>> other = findOther(nodes);
   if (!other)
     return other.status();
   made["holds"] = !other->has_value();
@@ -349,7 +349,7 @@ Status GraphCheck::checkGraphs(const NamedStep &step, bool dependent) {
 Status GraphCheck::checkStep(const NamedStep &step) {
   // The tables of the step are part of the memory, and are there when its
   // first node has ended: that node alone writes nothing that it reads.
-  Expected<std::vector<Bytes>> recorded = side.record(step);
+  Expected<std::vector<HostBytes>> recorded = side.record(step);
   if (!recorded)
     return recorded.status();
   states = recorded.take();

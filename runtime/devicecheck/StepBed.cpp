@@ -70,7 +70,7 @@ Status StepBed::load(const app::ProgramImage &image,
     return made.status();
   held = made.take();
   // A program for a GPU has no other.
-  computes = static_cast<cuda::Executor *>(held.get());
+  computes = static_cast<cuda::CudaExecutor *>(held.get());
   for (int64_t i = 0; i < limits.sequences; ++i) {
     Expected<SequenceId> opened = pages.open();
     if (!opened)

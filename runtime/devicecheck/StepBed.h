@@ -17,7 +17,7 @@
 #define SLUICE_RUNTIME_DEVICECHECK_STEPBED_H
 
 #include "runtime/app/Engine.h"
-#include "runtime/device/cuda/Executor.h"
+#include "runtime/device/cuda/CudaExecutor.h"
 
 #include <list>
 
@@ -52,7 +52,7 @@ public:
   /// Takes the last `tokens` positions of a sequence back.
   void drop(int64_t sequence, int64_t tokens);
 
-  cuda::Executor &executor() { return *computes; }
+  cuda::CudaExecutor &executor() { return *computes; }
   int64_t vocabSize() const { return computes->vocabSize(); }
   /// The greatest token of each output of the last step.
   std::vector<int32_t> tokens() const;
@@ -62,11 +62,11 @@ private:
   Status load(const app::ProgramImage &image,
               std::shared_ptr<cuda::Device> device, const BedLimits &limits);
 
-  std::list<ModelFiles> files;
+  std::list<MappedModelFiles> files;
   ExecutableDescriptor described;
   app::GpuChoice gpus;
   std::unique_ptr<device::StepExecutor> held;
-  cuda::Executor *computes = nullptr; ///< `held`
+  cuda::CudaExecutor *computes = nullptr; ///< `held`
   CachePages pages;
   StepBatch batch;
   std::vector<SequenceId> sequences;

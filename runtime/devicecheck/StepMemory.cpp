@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char *waiting = "a copy of a step's memory";
 
-template <typename T> T load(const Bytes &bytes, uint64_t at) {
+template <typename T> T load(const HostBytes &bytes, uint64_t at) {
   T value;
   std::memcpy(&value, bytes.data() + at, sizeof(T));
   return value;
@@ -38,7 +38,7 @@ double distance(double found, double expected) {
   return std::abs(found - expected);
 }
 
-const std::string &nameOf(const Weight &weight) {
+const std::string &nameOf(const CudaWeight &weight) {
   return std::visit(
       [](const auto &each) -> const std::string & { return each.name; },
       weight);
@@ -46,12 +46,12 @@ const std::string &nameOf(const Weight &weight) {
 
 } // namespace
 
-StepMemory::StepMemory(Executor &executor, Device &device)
+StepMemory::StepMemory(CudaExecutor &executor, Device &device)
     : device(device), plan(executor.inside(1).plan),
       arena(executor.inside(1).arena), stream(executor.inside(1).stream),
       begin(plan.weightBytes), addressesBegin(plan.layerPages - begin),
       addressesEnd(addressesBegin + plan.caches.size() * sizeof(LayerPages)) {
-  const Program &program = executor.inside(1).program;
+  const CudaProgram &program = executor.inside(1).program;
   for (size_t i = 0; i < plan.weights.size(); ++i)
     regions.push_back(
         {plan.weights[i], "weight " + nameOf(program.weights[i])});
@@ -72,8 +72,8 @@ StepMemory::StepMemory(Executor &executor, Device &device)
   std::ranges::sort(regions, {}, &Region::begin);
 }
 
-Expected<Bytes> StepMemory::readAt(uint64_t offset, uint64_t count) const {
-  Bytes bytes(count);
+Expected<HostBytes> StepMemory::readAt(uint64_t offset, uint64_t count) const {
+  HostBytes bytes(count);
   if (Status s = device.enter(); !s.ok())
     return s;
   if (Status s = device.copyToHost(bytes.data(), arena + offset, count, stream);
@@ -95,34 +95,35 @@ Status StepMemory::writeAt(uint64_t offset,
   return device.settle(stream, waiting);
 }
 
-Expected<Bytes> StepMemory::read() const {
-  Expected<Bytes> found = readAt(begin, plan.bytes - begin);
+Expected<HostBytes> StepMemory::read() const {
+  Expected<HostBytes> found = readAt(begin, plan.bytes - begin);
   if (!found)
     return found.status();
-  Bytes bytes = found.take();
+  HostBytes bytes = found.take();
   // They differ from device to device, and nobody compares them.
   std::fill(bytes.begin() + std::ptrdiff_t(addressesBegin),
             bytes.begin() + std::ptrdiff_t(addressesEnd), 0);
   return bytes;
 }
 
-Expected<Bytes> StepMemory::readWeights() const {
+Expected<HostBytes> StepMemory::readWeights() const {
   return readAt(0, plan.weightBytes);
 }
 
-Status StepMemory::writeWeights(const Bytes &bytes) const {
+Status StepMemory::writeWeights(const HostBytes &bytes) const {
   return writeAt(0, bytes);
 }
 
-Status StepMemory::write(const Bytes &bytes) const {
+Status StepMemory::write(const HostBytes &bytes) const {
   const std::span<const uint8_t> all = bytes;
   if (Status s = writeAt(begin, all.first(addressesBegin)); !s.ok())
     return s;
   return writeAt(begin + addressesEnd, all.subspan(addressesEnd));
 }
 
-Difference StepMemory::compare(const Bytes &found, const Bytes &expected,
-                               const Bytes &before) const {
+Difference StepMemory::compare(const HostBytes &found,
+                               const HostBytes &expected,
+                               const HostBytes &before) const {
   Difference difference;
   double size = 0;
   for (uint64_t at = 0; at + 4 <= expected.size(); at += 4) {

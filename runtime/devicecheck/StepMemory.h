@@ -14,14 +14,14 @@
 #ifndef SLUICE_RUNTIME_DEVICECHECK_STEPMEMORY_H
 #define SLUICE_RUNTIME_DEVICECHECK_STEPMEMORY_H
 
-#include "runtime/device/cuda/Executor.h"
+#include "runtime/device/cuda/CudaExecutor.h"
 
 #include <string>
 #include <vector>
 
 namespace sluice::devicecheck {
 
-using Bytes = std::vector<uint8_t>;
+using HostBytes = std::vector<uint8_t>;
 
 /// How two states of the memory differ.
 struct Difference {
@@ -37,22 +37,22 @@ struct Difference {
 class StepMemory {
 public:
   /// `executor` and `device` outlive it.
-  StepMemory(cuda::Executor &executor, cuda::Device &device);
+  StepMemory(cuda::CudaExecutor &executor, cuda::Device &device);
 
-  Expected<Bytes> read() const;
+  Expected<HostBytes> read() const;
   /// Brings the memory to a state that read() has returned, of this device or
   /// of another one.
-  Status write(const Bytes &bytes) const;
+  Status write(const HostBytes &bytes) const;
 
   /// Of the weights, tables of rotations included: the same on two devices that
   /// have made them of the same seed.
-  Expected<Bytes> readWeights() const;
-  Status writeWeights(const Bytes &bytes) const;
+  Expected<HostBytes> readWeights() const;
+  Status writeWeights(const HostBytes &bytes) const;
 
   /// How `found` differs from `expected`, both read behind the same kernel;
   /// `before`: in front of it. Words are compared as floats, where they are.
-  Difference compare(const Bytes &found, const Bytes &expected,
-                     const Bytes &before) const;
+  Difference compare(const HostBytes &found, const HostBytes &expected,
+                     const HostBytes &before) const;
 
   /// What lies at a byte of the memory: "values + 4096".
   std::string placeOf(uint64_t at) const;
@@ -68,7 +68,7 @@ private:
     std::string name;
   };
   std::string describe(uint64_t offset) const;
-  Expected<Bytes> readAt(uint64_t offset, uint64_t bytes) const;
+  Expected<HostBytes> readAt(uint64_t offset, uint64_t bytes) const;
   Status writeAt(uint64_t offset, std::span<const uint8_t> bytes) const;
 
   cuda::Device &device;

@@ -9,6 +9,7 @@
 #define SLUICE_RUNTIME_GRAMMAR_TOKENTRIE_H
 
 #include "runtime/base/Status.h"
+#include "runtime/text/TokenizerSpec.h"
 
 #include <cstdint>
 #include <span>
@@ -18,7 +19,7 @@
 
 namespace sluice::grammar {
 
-using TokenId = int32_t;
+using text::TokenId;
 
 /// A vocabulary's tokens by the bytes that they put into the text, as a trie
 /// in one array, so that a walk over all tokens reads memory in order and

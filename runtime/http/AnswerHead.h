@@ -8,7 +8,7 @@
 #ifndef SLUICE_RUNTIME_HTTP_ANSWERHEAD_H
 #define SLUICE_RUNTIME_HTTP_ANSWERHEAD_H
 
-#include "runtime/http/Request.h"
+#include "runtime/http/HttpRequest.h"
 
 #include <cstddef>
 #include <ctime>

@@ -39,7 +39,7 @@ void Connection::shrink(std::string &buffer) {
 Connection::Connection(Loop &loop, Socket socket, Peer peer, bool isReserved)
     : loop(loop), socket(std::move(socket)), timer(*loop.io),
       peer(std::move(peer)), peerNetwork(networkOf(this->peer.address)),
-      hasReservedPlace(isReserved), changedAt(Clock::now()) {}
+      hasReservedPlace(isReserved), changedAt(LoopClock::now()) {}
 
 void Connection::start() {
   Status ready = guarded([this] { return prepare(); });
@@ -190,7 +190,7 @@ Connection::Worth Connection::worth() const {
   return hasServed ? Worth::Idle : Worth::Silent;
 }
 
-Clock::time_point Connection::since() const {
+LoopClock::time_point Connection::since() const {
   return waitingSince != never ? waitingSince : changedAt;
 }
 
@@ -220,7 +220,7 @@ const BudgetAccount *Connection::waitingAnswers() const {
   return exchange && waitingSince != never ? &exchange->answers() : nullptr;
 }
 
-double Connection::readingRate(Clock::time_point now) const {
+double Connection::readingRate(LoopClock::time_point now) const {
   constexpr double shortest = 1e-3;
   double seconds = std::chrono::duration<double>(now - waitingSince).count();
   return static_cast<double>(takenSince) / std::max(seconds, shortest);
@@ -230,7 +230,7 @@ double Connection::readingRate(Clock::time_point now) const {
 /// has taken enough in the time that it had.
 void Connection::outputWaits(size_t taken) {
   if (waitingSince == never) {
-    waitingSince = Clock::now();
+    waitingSince = LoopClock::now();
     takenSince = 0;
   }
   takenSince += taken;
@@ -303,7 +303,7 @@ void Connection::endOutput() {
   if (inputOver)
     return close();
   state = State::Lingering;
-  changedAt = Clock::now();
+  changedAt = LoopClock::now();
   stream->end();
   setDeadline(lingerTime);
   if (!waiting[0])
@@ -315,12 +315,12 @@ void Connection::endOutput() {
 //===----------------------------------------------------------------------===//
 
 void Connection::setDeadline(milliseconds after) {
-  deadline = Clock::now() + after;
+  deadline = LoopClock::now() + after;
   armTimer();
 }
 
 void Connection::armTimer() {
-  Clock::time_point due = std::min(deadline, lookAt);
+  LoopClock::time_point due = std::min(deadline, lookAt);
   if (state == State::Closed || due >= timerAt)
     return; // it goes off earlier, and is set again then
   timerAt = due;
@@ -333,7 +333,7 @@ void Connection::armTimer() {
 }
 
 void Connection::onTimer() {
-  Clock::time_point now = Clock::now();
+  LoopClock::time_point now = LoopClock::now();
   if (now < timerAt)
     return; // it was set anew when it had gone off already
   timerAt = never;

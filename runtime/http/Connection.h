@@ -64,13 +64,13 @@ public:
   };
   Worth worth() const;
   /// Since when it has been like that.
-  Clock::time_point since() const;
+  LoopClock::time_point since() const;
 
   /// The account of an answer of which something waits for the client; null:
   /// nothing does.
   const BudgetAccount *waitingAnswers() const;
   /// Bytes of such an answer that the client takes a second.
-  double readingRate(Clock::time_point now) const;
+  double readingRate(LoopClock::time_point now) const;
 
 private:
   enum class State {
@@ -91,7 +91,7 @@ private:
   void advance();
   bool handshake();
 
-  const RequestLimits &limits() const { return loop.limits; }
+  const HeaderLimits &limits() const { return loop.limits; }
 
   /// Gives back what an empty buffer holds, if it is large.
   static void shrink(std::string &buffer);
@@ -133,13 +133,13 @@ private:
   Loop &loop;
   Socket socket;
   Timer timer;
-  std::unique_ptr<Stream> stream;
+  std::unique_ptr<ByteStream> stream;
   const Peer peer;
   const uint64_t peerNetwork;
   const bool hasReservedPlace;
   State state = State::Handshake;
-  Clock::time_point changedAt; ///< its state, or what it receives
-  bool hasServed = false;      ///< a request
+  LoopClock::time_point changedAt; ///< its state, or what it receives
+  bool hasServed = false;          ///< a request
 
   std::array<bool, 2> waiting{};       ///< by Wait: read, write
   std::optional<RequestParser> parser; ///< in state Request
@@ -154,16 +154,17 @@ private:
   bool answerTaken = false; ///< all of the answer is in `output`, or sent
   bool closesAfter = false; ///< the answer says so
 
-  static constexpr Clock::time_point never = Clock::time_point::max();
-  Clock::time_point waitingSince = never; ///< something waits for the client
-  uint64_t takenSince = 0;                ///< of that, bytes
+  static constexpr LoopClock::time_point never = LoopClock::time_point::max();
+  LoopClock::time_point waitingSince =
+      never;                ///< something waits for the client
+  uint64_t takenSince = 0;  ///< of that, bytes
   uint64_t takenInTime = 0; ///< likewise, since `deadline` was set
   /// How often to look for a client from which nothing is read.
   static constexpr std::chrono::milliseconds lookInterval{250};
-  Clock::time_point deadline = never; ///< of the state
+  LoopClock::time_point deadline = never; ///< of the state
   /// When to look whether the client is there, while nothing is read.
-  Clock::time_point lookAt = never;
-  Clock::time_point timerAt = never; ///< when the timer goes off
+  LoopClock::time_point lookAt = never;
+  LoopClock::time_point timerAt = never; ///< when the timer goes off
 };
 
 } // namespace sluice::http::server

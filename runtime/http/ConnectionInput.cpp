@@ -63,7 +63,7 @@ void Connection::readInput() {
     }
   }
   if (state == State::Answering && lookAt == never) {
-    lookAt = Clock::now() + lookInterval;
+    lookAt = LoopClock::now() + lookInterval;
     armTimer();
   }
 }
@@ -138,7 +138,7 @@ bool Connection::refuseWithoutPlace() {
 }
 
 void Connection::stageChanged(RequestParser::Stage stage) {
-  changedAt = Clock::now();
+  changedAt = LoopClock::now();
   if (stage == RequestParser::Stage::Header)
     return setDeadline(loop.options.headerTimeout);
   if (refuseWithoutPlace())
@@ -160,7 +160,7 @@ void Connection::inputEnded(IoState how) {
 /// `patience`: for its first byte.
 void Connection::startRequest(milliseconds patience) {
   state = State::Request;
-  changedAt = Clock::now();
+  changedAt = LoopClock::now();
   parser.emplace(limits(), peer.address, peer.port);
   setDeadline(patience);
   if (!input.empty())

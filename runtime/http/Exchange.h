@@ -23,7 +23,7 @@
 #ifndef SLUICE_RUNTIME_HTTP_EXCHANGE_H
 #define SLUICE_RUNTIME_HTTP_EXCHANGE_H
 
-#include "runtime/http/Request.h"
+#include "runtime/http/HttpRequest.h"
 
 #include <functional>
 #include <memory>

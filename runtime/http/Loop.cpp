@@ -67,7 +67,7 @@ void Loop::wakeMissed() {
 //===----------------------------------------------------------------------===//
 
 void Loop::cutOffSlowest() {
-  const Clock::time_point now = Clock::now();
+  const LoopClock::time_point now = LoopClock::now();
   while (std::shared_ptr<Connection> slowest = slowestReader(now))
     slowest->cutOff();
 }
@@ -75,7 +75,8 @@ void Loop::cutOffSlowest() {
 /// Of the tenants whose answers are more than they may be; null: there is none
 /// that may be cut off. The only reader of a tenant is let be while all answers
 /// together fit.
-std::shared_ptr<Connection> Loop::slowestReader(Clock::time_point now) const {
+std::shared_ptr<Connection>
+Loop::slowestReader(LoopClock::time_point now) const {
   std::unordered_map<const BudgetAccount *, int64_t> readers;
   int64_t all = 0;
   for (const std::shared_ptr<Connection> &each : connections)

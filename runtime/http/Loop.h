@@ -27,13 +27,14 @@
 namespace sluice::http::server {
 
 namespace asio = boost::asio;
-using Clock = std::chrono::steady_clock;
+using LoopClock = std::chrono::steady_clock;
 // With their executor's type known, sockets and timers need no allocation for
 // it, and compile sooner.
 using LoopExecutor = asio::io_context::executor_type;
 using Socket = asio::basic_stream_socket<asio::ip::tcp, LoopExecutor>;
 using Timer =
-    asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, LoopExecutor>;
+    asio::basic_waitable_timer<LoopClock, asio::wait_traits<LoopClock>,
+                               LoopExecutor>;
 
 /// For sums, by which nothing is published.
 inline constexpr auto relaxed = std::memory_order_relaxed;
@@ -67,7 +68,7 @@ struct Loop {
   bool closeLeastWanted(uint64_t network, bool isReserved);
 
   const ServerOptions options;
-  const RequestLimits limits;
+  const HeaderLimits limits;
   Handler handler;
   std::optional<TlsContext> tls;
   const std::shared_ptr<Shared> shared;
@@ -83,13 +84,13 @@ struct Loop {
   std::vector<char> scratch; ///< to read into
 
   // Sums.
-  Traffic traffic;
+  ByteCounters traffic;
   std::atomic<int64_t> connectionCount = 0; ///< of `connections`
   std::atomic<uint64_t> accepted = 0, refused = 0;
   std::atomic<int64_t> openExchanges = 0;
 
 private:
-  std::shared_ptr<Connection> slowestReader(Clock::time_point now) const;
+  std::shared_ptr<Connection> slowestReader(LoopClock::time_point now) const;
 };
 
 } // namespace sluice::http::server

@@ -27,7 +27,7 @@ static std::string_view view(beast::string_view text) {
 /// Collects what Beast's parser finds, and refuses what it would let through.
 class RequestParser::Reader final : public beast::http::basic_parser<true> {
 public:
-  explicit Reader(const RequestLimits &limits) : limits(limits) {
+  explicit Reader(const HeaderLimits &limits) : limits(limits) {
     eager(true);
     header_limit(static_cast<uint32_t>(limits.headerBytes));
     body_limit(limits.bodyBytes);
@@ -39,7 +39,7 @@ public:
   }
 
   Request request;
-  Refusal refusal;
+  BadRequest refusal;
   bool expectsContinue = false;
 
 private:
@@ -202,13 +202,13 @@ private:
 
   void on_finish_impl(error_code &) override {}
 
-  const RequestLimits limits;
+  const HeaderLimits limits;
   size_t fieldCount = 0;
   size_t unusedBytes = 0; ///< of extensions and trailers
   bool inBody = false;
 };
 
-RequestParser::RequestParser(const RequestLimits &limits,
+RequestParser::RequestParser(const HeaderLimits &limits,
                              std::string peerAddress, uint16_t peerPort)
     : limits(limits), reader(std::make_unique<Reader>(limits)) {
   reader->request.peerAddress = std::move(peerAddress);
@@ -227,7 +227,7 @@ bool RequestParser::expectsContinue() const { return reader->expectsContinue; }
 
 size_t RequestParser::bodyBytes() const { return reader->request.body.size(); }
 
-const Refusal &RequestParser::refusal() const { return reader->refusal; }
+const BadRequest &RequestParser::refusal() const { return reader->refusal; }
 
 const Request &RequestParser::request() const { return reader->request; }
 

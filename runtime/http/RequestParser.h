@@ -14,7 +14,7 @@
 #ifndef SLUICE_RUNTIME_HTTP_REQUESTPARSER_H
 #define SLUICE_RUNTIME_HTTP_REQUESTPARSER_H
 
-#include "runtime/http/Request.h"
+#include "runtime/http/HttpRequest.h"
 
 #include <cstddef>
 #include <memory>
@@ -22,14 +22,14 @@
 namespace sluice::http::server {
 
 /// As in ServerOptions.
-struct RequestLimits {
+struct HeaderLimits {
   size_t headerBytes = 0;
   size_t headerCount = 0;
   uint64_t bodyBytes = 0;
 };
 
 /// Why there is no request: a status from 400 and a line in ASCII.
-struct Refusal {
+struct BadRequest {
   int status = 0; ///< 0: none
   std::string message;
 };
@@ -38,7 +38,7 @@ struct Refusal {
 class RequestParser {
 public:
   /// `peerAddress` and `peerPort` become the request's.
-  explicit RequestParser(const RequestLimits &limits,
+  explicit RequestParser(const HeaderLimits &limits,
                          std::string peerAddress = {}, uint16_t peerPort = 0);
   ~RequestParser();
 
@@ -64,7 +64,7 @@ public:
   /// Of the body, so far.
   size_t bodyBytes() const;
 
-  const Refusal &refusal() const;
+  const BadRequest &refusal() const;
   /// As far as it has come. In stage Body: all but the body.
   const Request &request() const;
   /// Not only after Complete: what is known of a request of which more was to
@@ -80,7 +80,7 @@ private:
   void put(std::string_view bytes, size_t &consumed);
   void refuse(int status, std::string message);
 
-  RequestLimits limits;
+  HeaderLimits limits;
   size_t scanned = 0; ///< bytes of the header that have been looked at
   bool headerDone = false;
   std::unique_ptr<Reader> reader;

@@ -13,7 +13,7 @@
 #ifndef SLUICE_RUNTIME_HTTP_SYNTAX_H
 #define SLUICE_RUNTIME_HTTP_SYNTAX_H
 
-#include "runtime/http/Request.h"
+#include "runtime/http/HttpRequest.h"
 
 namespace sluice::http::server {
 

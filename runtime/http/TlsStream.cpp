@@ -166,7 +166,8 @@ BIO_METHOD *TlsStream::socketMethod() {
 }
 
 std::unique_ptr<TlsStream> TlsStream::create(const TlsContext &context,
-                                             int socket, Traffic &traffic) {
+                                             int socket,
+                                             ByteCounters &traffic) {
   std::unique_ptr<TlsStream> stream(new TlsStream(socket, traffic));
   stream->ssl.reset(SSL_new(context.get()));
   BIO *bio = socketMethod() ? BIO_new(socketMethod()) : nullptr;

@@ -9,7 +9,7 @@
 #define SLUICE_RUNTIME_HTTP_TLSSTREAM_H
 
 #include "runtime/base/Status.h"
-#include "runtime/http/Stream.h"
+#include "runtime/http/ByteStream.h"
 
 #include <memory>
 #include <openssl/ssl.h>
@@ -37,11 +37,11 @@ private:
   std::unique_ptr<SSL_CTX, FreeWith<SSL_CTX_free>> context;
 };
 
-class TlsStream final : public Stream {
+class TlsStream final : public ByteStream {
 public:
   /// Null: no memory. `context` need not outlive it.
   static std::unique_ptr<TlsStream> create(const TlsContext &context,
-                                           int socket, Traffic &traffic);
+                                           int socket, ByteCounters &traffic);
 
   IoState handshake() override;
   IoResult read(char *data, size_t size) override;
@@ -49,7 +49,8 @@ public:
   void end() override;
 
 private:
-  TlsStream(int socket, Traffic &traffic) : socket(socket), traffic(traffic) {}
+  TlsStream(int socket, ByteCounters &traffic)
+      : socket(socket), traffic(traffic) {}
 
   static BIO_METHOD *socketMethod();
   static int receive(BIO *bio, char *data, int size);
@@ -58,7 +59,7 @@ private:
   IoState stateAfter(int result);
 
   const int socket;
-  Traffic &traffic;
+  ByteCounters &traffic;
   bool broken = false;
   std::unique_ptr<SSL, FreeWith<SSL_free>> ssl;
 };

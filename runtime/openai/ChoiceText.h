@@ -21,7 +21,7 @@
 #define SLUICE_RUNTIME_OPENAI_CHOICETEXT_H
 
 #include "runtime/core/StopMatcher.h"
-#include "runtime/openai/Request.h"
+#include "runtime/openai/ApiRequest.h"
 #include "runtime/text/Detokenizer.h"
 
 #include <memory>

@@ -8,8 +8,8 @@
 #ifndef SLUICE_RUNTIME_OPENAI_COMMONFIELDS_H
 #define SLUICE_RUNTIME_OPENAI_COMMONFIELDS_H
 
+#include "runtime/openai/ApiRequest.h"
 #include "runtime/openai/FieldReader.h"
-#include "runtime/openai/Request.h"
 
 namespace sluice::openai {
 

@@ -9,8 +9,8 @@
 #define SLUICE_RUNTIME_OPENAI_CONSTRAINT_H
 
 #include "runtime/base/WorkMeter.h"
+#include "runtime/openai/ApiRequest.h"
 #include "runtime/openai/FieldReader.h"
-#include "runtime/openai/Request.h"
 
 #include <optional>
 

@@ -8,8 +8,8 @@
 #ifndef SLUICE_RUNTIME_OPENAI_JSONBODY_H
 #define SLUICE_RUNTIME_OPENAI_JSONBODY_H
 
+#include "runtime/openai/ApiRequest.h"
 #include "runtime/openai/FieldReader.h"
-#include "runtime/openai/Request.h"
 #include "runtime/text/JsonTree.h"
 
 namespace sluice::openai {

@@ -21,9 +21,9 @@
 #ifndef SLUICE_RUNTIME_OPENAI_MESSAGES_H
 #define SLUICE_RUNTIME_OPENAI_MESSAGES_H
 
+#include "runtime/openai/ApiRequest.h"
 #include "runtime/openai/FieldReader.h"
 #include "runtime/openai/PromptTemplate.h"
-#include "runtime/openai/Request.h"
 #include "runtime/text/JsonTree.h"
 
 namespace sluice::openai {

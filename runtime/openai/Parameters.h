@@ -15,8 +15,8 @@
 #ifndef SLUICE_RUNTIME_OPENAI_PARAMETERS_H
 #define SLUICE_RUNTIME_OPENAI_PARAMETERS_H
 
+#include "runtime/openai/ApiRequest.h"
 #include "runtime/openai/FieldReader.h"
-#include "runtime/openai/Request.h"
 
 #include <span>
 

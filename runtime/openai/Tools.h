@@ -8,9 +8,9 @@
 #ifndef SLUICE_RUNTIME_OPENAI_TOOLS_H
 #define SLUICE_RUNTIME_OPENAI_TOOLS_H
 
+#include "runtime/openai/ApiRequest.h"
 #include "runtime/openai/Constraint.h"
 #include "runtime/openai/FieldReader.h"
-#include "runtime/openai/Request.h"
 
 namespace sluice::openai {
 

@@ -61,7 +61,7 @@ Status RankRuntime::read(comm::Message &message) {
 Status RankRuntime::readStep(comm::Message &message) {
   if (!stageWorker || followsGroup())
     return failure("a step, but no stage is here");
-  Arrival arrival;
+  ArrivedFrame arrival;
   arrival.bytes = std::move(message.bytes);
   arrival.payload = message.payload;
   if (Status s = decodeStep(arrival); !s.ok())
@@ -80,7 +80,7 @@ Status RankRuntime::readStep(comm::Message &message) {
   return {};
 }
 
-Status RankRuntime::decodeStep(Arrival &arrival) {
+Status RankRuntime::decodeStep(ArrivedFrame &arrival) {
   return codec.decodeStep(arrival.bytes, arrival.frame, arrival.activations);
 }
 
@@ -158,7 +158,7 @@ Status RankRuntime::sendRows(int64_t to, const StepFrame &frame,
 }
 
 /// A frame that a stage has read goes back to where it has come from.
-void RankRuntime::release(Arrival arrival) {
+void RankRuntime::release(ArrivedFrame arrival) {
   comm.buffers().give(std::move(arrival.bytes));
   if (arrival.payload.bytes > 0)
     setup.deviceRows->giveBack(arrival.payload);

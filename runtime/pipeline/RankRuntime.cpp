@@ -199,7 +199,9 @@ Status RankRuntime::createStage() {
   StageWorkerConfig config;
   config.name = stageName();
   config.group = stageGroup.get();
-  config.readFrame = [this](Arrival &arrival) { return decodeStep(arrival); };
+  config.readFrame = [this](ArrivedFrame &arrival) {
+    return decodeStep(arrival);
+  };
   config.rank = comm.rank();
   config.incomingFormat = setup.settings.activations;
   config.payloadRowBytes = payloadRowBytes();
@@ -211,7 +213,8 @@ Status RankRuntime::createStage() {
       {.failed = [this](Status reason) { fail(reason); },
        .roomChanged = [this] { comm.roomChanged(); },
        .ended = [this] { passEndOn(); },
-       .released = [this](Arrival arrival) { release(std::move(arrival)); }});
+       .released =
+           [this](ArrivedFrame arrival) { release(std::move(arrival)); }});
   if (!made)
     return made.status();
   stageWorker = made.take();

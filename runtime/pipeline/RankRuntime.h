@@ -72,7 +72,7 @@ private:
   Status createHead();
   std::string stageName() const;
   bool followsGroup() const { return stageGroup && !stageGroup->isFirst(); }
-  Status decodeStep(Arrival &arrival);
+  Status decodeStep(ArrivedFrame &arrival);
   std::unique_ptr<StepOutput> stageOutput();
   std::unique_ptr<StepOutput> forwardOutput();
   int64_t payloadRowBytes() const;
@@ -95,7 +95,7 @@ private:
   void reported(const UserEnd &end, Time at) override;
   void note(const PolicyNote &note, Time at) override;
 
-  void release(Arrival arrival);
+  void release(ArrivedFrame arrival);
   Status sendRows(int64_t to, const StepFrame &frame,
                   const device::DeviceRows &rows);
   Status sendData(int64_t to, comm::Bytes bytes, int64_t rows, uint64_t step,

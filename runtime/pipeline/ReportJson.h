@@ -27,7 +27,7 @@
 
 #include "runtime/core/Head.h"
 #include "runtime/core/Speculation.h"
-#include "runtime/pipeline/Report.h"
+#include "runtime/pipeline/RankReport.h"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>

@@ -16,7 +16,7 @@
 #include "runtime/comm/Frame.h"
 #include "runtime/device/StepExecutor.h"
 #include "runtime/pipeline/Clock.h"
-#include "runtime/pipeline/Report.h"
+#include "runtime/pipeline/RankReport.h"
 
 #include <vector>
 

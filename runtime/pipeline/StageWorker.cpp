@@ -131,7 +131,7 @@ Status StageWorker::followSteps() {
       break;
     }
     for (comm::Bytes &bytes : heard) {
-      Arrival arrival;
+      ArrivedFrame arrival;
       arrival.bytes = std::move(bytes);
       if (Status s = config.readFrame(arrival); !s.ok())
         return s;
@@ -145,7 +145,7 @@ Status StageWorker::followSteps() {
   return {};
 }
 
-Status StageWorker::admit(Arrival arrival) {
+Status StageWorker::admit(ArrivedFrame arrival) {
   Expected<uint64_t> number = stage->enqueue(std::move(arrival.frame));
   if (!number)
     return number.status();
@@ -166,7 +166,7 @@ Status StageWorker::tellStep() {
 /// Takes what is in the mailbox to the stage, as far as that has room.
 Status StageWorker::admitArrivals(bool wait) {
   open = mailbox.take(taken, wait, config.limits.frames - stage->queued());
-  for (Arrival &arrival : taken) {
+  for (ArrivedFrame &arrival : taken) {
     if (arrival.last) {
       atEnd = true;
       open = false;
@@ -234,7 +234,7 @@ void StageWorker::findIncoming() {
   if (!compute->receives())
     return;
   for (const RowOrigin &origin : stage->origins()) {
-    const Arrival &arrival = arrivals[origin.frame - firstArrival];
+    const ArrivedFrame &arrival = arrivals[origin.frame - firstArrival];
     if (config.payloadRowBytes > 0)
       incomingOnDevice.push_back(arrival.payload.address +
                                  uint64_t(origin.frameRow) *

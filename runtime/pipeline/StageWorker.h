@@ -17,7 +17,7 @@
 
 #include "runtime/core/Stage.h"
 #include "runtime/pipeline/Mailbox.h"
-#include "runtime/pipeline/Report.h"
+#include "runtime/pipeline/RankReport.h"
 #include "runtime/pipeline/RoleTrace.h"
 #include "runtime/pipeline/StageGroup.h"
 #include "runtime/pipeline/StepCompute.h"
@@ -31,7 +31,7 @@
 namespace sluice::pipeline {
 
 /// A frame that has come to a stage's mailbox, with its rows' activations.
-struct Arrival {
+struct ArrivedFrame {
   StepFrame frame;
   comm::Bytes bytes; ///< what `activations` refers to
   comm::ActivationRows activations;
@@ -54,7 +54,7 @@ struct StageWorkerConfig {
   /// outlives the worker. Frames arrive at the first member alone.
   StageGroup *group = nullptr;
   /// Of a member that is not the first: reads Arrival::bytes.
-  std::function<Status(Arrival &)> readFrame;
+  std::function<Status(ArrivedFrame &)> readFrame;
 };
 
 /// The thread around the pure Stage: takes all that is queued in its mailbox,
@@ -67,7 +67,7 @@ public:
     std::function<void()> roomChanged;  ///< hasRoom() may have changed
     std::function<void()> ended; ///< all before Arrival::last has been sent on
     /// Of no more use; `activations` refers to nothing. Null: none travel.
-    std::function<void(Arrival)> released;
+    std::function<void(ArrivedFrame)> released;
   };
 
   /// Errors: limits that do not fit together. `board` is the rank's and
@@ -87,7 +87,7 @@ public:
   bool hasRoom() const { return mailbox.hasRoom(); }
   /// Frames that no step has taken in whole, about.
   int64_t waiting() const { return mailbox.size() + atStage; }
-  void arrive(Arrival arrival) { mailbox.push(std::move(arrival)); }
+  void arrive(ArrivedFrame arrival) { mailbox.push(std::move(arrival)); }
   void close() { mailbox.close(); }
 
   /// Only after run() has returned.
@@ -101,7 +101,7 @@ private:
   Status runSteps();
   Status followSteps();
   Status admitArrivals(bool wait);
-  Status admit(Arrival arrival);
+  Status admit(ArrivedFrame arrival);
   Status tellStep();
   Status runStep();
   Status computeStep(Time start);
@@ -122,7 +122,7 @@ private:
   StageWorkerConfig config;
   std::optional<CachePages> pages;
   std::optional<Stage> stage;
-  Mailbox<Arrival> mailbox; ///< before the output, which may call wake()
+  Mailbox<ArrivedFrame> mailbox; ///< before the output, which may call wake()
   std::unique_ptr<StepCompute> compute;
   std::unique_ptr<StepOutput> output;
   std::unique_ptr<StepPacer> pacer;
@@ -132,10 +132,10 @@ private:
 
   bool open = true;   ///< frames may still come
   bool atEnd = false; ///< Arrival::last has come
-  std::vector<Arrival> taken;
+  std::vector<ArrivedFrame> taken;
   /// Frames whose activations may still be needed, the oldest first; the first
   /// has the number firstArrival.
-  std::deque<Arrival> arrivals;
+  std::deque<ArrivedFrame> arrivals;
   uint64_t firstArrival = 0;
   uint64_t firstUntold = 0; ///< of the frames that the group does not know
   std::vector<std::span<const uint8_t>> untold;

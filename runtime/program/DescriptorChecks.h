@@ -31,13 +31,13 @@ constexpr int64_t maxStepRows = 1 << 20;
 constexpr size_t maxProgramName = 128;
 
 /// A number and the least and the greatest that it may be.
-struct NumberRange {
+struct CheckedNumber {
   std::string_view what;
   int64_t value, low, high;
 };
 
 /// The first number out of its range is the error.
-Status checkRanges(std::span<const NumberRange> ranges);
+Status checkRanges(std::span<const CheckedNumber> ranges);
 
 } // namespace sluice
 

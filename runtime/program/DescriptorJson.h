@@ -26,9 +26,9 @@ using nlohmann::json;
 /// Reads the members of one JSON object. The first member that is missing or
 /// of another type is the error; reading goes on with zeros after it, so that
 /// callers check once at the end.
-class Fields {
+class DescriptorFields {
 public:
-  Fields(const json &object, std::string place, Status &status)
+  DescriptorFields(const json &object, std::string place, Status &status)
       : object(object), place(std::move(place)), status(status) {
     if (!object.is_object())
       fail("is not an object");

@@ -22,7 +22,7 @@ template <typename... Parts> Status bad(const Parts &...parts) {
 }
 
 Status checkScalars(const ExecutableDescriptor &executable) {
-  const NumberRange ranges[] = {
+  const CheckedNumber ranges[] = {
       {"context_length", executable.contextLength, 1, maxTokens},
       {"vocab_size", executable.vocabSize, 1, maxTokens},
       {"hidden_size", executable.hiddenSize, 1, maxDimension},
@@ -32,7 +32,7 @@ Status checkScalars(const ExecutableDescriptor &executable) {
   if (Status s = checkRanges(ranges); !s.ok())
     return s;
   for (int32_t token : executable.eosTokens) {
-    const NumberRange range{"eos token", token, 0, executable.vocabSize - 1};
+    const CheckedNumber range{"eos token", token, 0, executable.vocabSize - 1};
     if (Status s = checkRanges({&range, 1}); !s.ok())
       return s;
   }

@@ -12,7 +12,7 @@ using namespace sluice;
 
 namespace {
 
-void readScalars(Fields &fields, ExecutableDescriptor &executable) {
+void readScalars(DescriptorFields &fields, ExecutableDescriptor &executable) {
   fields.read("name", executable.name);
   fields.read("architecture", executable.architecture);
   fields.read("quantization", executable.quantization);
@@ -23,11 +23,11 @@ void readScalars(Fields &fields, ExecutableDescriptor &executable) {
   fields.read("embedded", executable.embedded);
 }
 
-void readArrays(Fields &fields, Status &status,
+void readArrays(DescriptorFields &fields, Status &status,
                 ExecutableDescriptor &executable) {
   fields.readArray("files", [&](const json &item, const std::string &place) {
     ModelFile model;
-    Fields file(item, place, status);
+    DescriptorFields file(item, place, status);
     file.read("path", model.path);
     file.read("size", model.size);
     file.read("identity", model.identity);
@@ -36,7 +36,7 @@ void readArrays(Fields &fields, Status &status,
   fields.readArray(
       "eos_tokens", [&](const json &item, const std::string &place) {
         int64_t token = -1;
-        bool whole = Fields::integer(item, token);
+        bool whole = DescriptorFields::integer(item, token);
         if ((!whole || token < 0 || token > INT32_MAX) && status.ok())
           status = failure(place, ": is not a token id");
         executable.eosTokens.push_back(int32_t(token));
@@ -97,7 +97,7 @@ ExecutableDescriptor::parse(std::string_view text) {
   ExecutableDescriptor executable;
   int64_t version = 0;
   std::string identity;
-  Fields fields(root, "program descriptor", status);
+  DescriptorFields fields(root, "program descriptor", status);
   fields.read("format", version);
   if (status.ok() && version != formatVersion)
     return failure("program descriptor: is of format ", version,
@@ -105,7 +105,7 @@ ExecutableDescriptor::parse(std::string_view text) {
   readScalars(fields, executable);
   readArrays(fields, status, executable);
   fields.readMember("plan", [&](const json &item, const std::string &place) {
-    Fields plan(item, place, status);
+    DescriptorFields plan(item, place, status);
     plan.read("identity", identity);
     readPlan(item, place, status, executable.plan);
   });

@@ -93,7 +93,7 @@ Status checkChannels(const ExecutionPlan &plan) {
                  " to rank ", channel.to, "; in its place ",
                  channelKindName(kind), " go from rank ", from, " to rank ",
                  to);
-    const NumberRange range{"capacity", channel.capacity, 1, maxCapacity};
+    const CheckedNumber range{"capacity", channel.capacity, 1, maxCapacity};
     if (Status s = checkRanges({&range, 1}); !s.ok())
       return s;
   }
@@ -103,8 +103,8 @@ Status checkChannels(const ExecutionPlan &plan) {
 Status checkDraft(const ExecutionPlan &plan) {
   if (!plan.draft)
     return {};
-  const NumberRange ranges[] = {{"depth", plan.draft->depth, 1, maxDepth},
-                                {"width", plan.draft->width, 1, maxWidth}};
+  const CheckedNumber ranges[] = {{"depth", plan.draft->depth, 1, maxDepth},
+                                  {"width", plan.draft->width, 1, maxWidth}};
   if (Status s = checkRanges(ranges); !s.ok())
     return s;
   // With a rank of its own, the draft shares it with the head alone.
@@ -136,8 +136,8 @@ Status checkGroups(const ExecutionPlan &plan) {
         return bad("rank ", rank, " has two members of stage ", role.stage);
   }
   for (const PlanStage &stage : plan.stages) {
-    const NumberRange range{"members of a stage", stage.members(), 1,
-                            maxGroupMembers};
+    const CheckedNumber range{"members of a stage", stage.members(), 1,
+                              maxGroupMembers};
     if (Status s = checkRanges({&range, 1}); !s.ok())
       return s;
   }
@@ -197,7 +197,7 @@ std::string_view sluice::channelKindName(PlanChannel::Kind kind) {
 }
 
 Status ExecutionPlan::validate() const {
-  const NumberRange ranges[] = {
+  const CheckedNumber ranges[] = {
       {"number of ranks", int64_t(ranks.size()), 1, maxRanks},
       {"number of stages", int64_t(stages.size()), 1, maxRanks},
       {"step_rows", stepRows, 1, maxStepRows},

@@ -12,11 +12,11 @@ using namespace sluice;
 namespace {
 
 /// Times of steps, one in nanoseconds for each of StepTimes::rowCounts.
-void readCosts(Fields &fields, Status &status, StepCosts &costs) {
+void readCosts(DescriptorFields &fields, Status &status, StepCosts &costs) {
   size_t count = 0;
   fields.readArray("step_ns", [&](const json &item, const std::string &place) {
     int64_t nanos = 0;
-    if (!Fields::integer(item, nanos)) {
+    if (!DescriptorFields::integer(item, nanos)) {
       if (status.ok())
         status = failure(place, ": is not a whole number within range");
       return;
@@ -38,7 +38,7 @@ json costsToJson(const StepCosts &costs) {
 
 void readRank(const json &item, const std::string &place, Status &status,
               PlanRank &rank) {
-  Fields fields(item, place, status);
+  DescriptorFields fields(item, place, status);
   fields.readArray("roles", [&](const json &each, const std::string &where) {
     const auto *name = each.get_ptr<const std::string *>();
     std::optional<RankRole> role;
@@ -58,7 +58,7 @@ void readDraft(const json &item, const std::string &place, Status &status,
     return;
   draft.emplace();
   std::string placement;
-  Fields fields(item, place, status);
+  DescriptorFields fields(item, place, status);
   fields.read("program", draft->program);
   fields.read("placement", placement);
   fields.read("depth", draft->depth);
@@ -76,7 +76,7 @@ void readChannel(const json &item, const std::string &place, Status &status,
                  PlanChannel &channel) {
   using Kind = PlanChannel::Kind;
   std::string kind;
-  Fields fields(item, place, status);
+  DescriptorFields fields(item, place, status);
   fields.read("name", channel.name);
   fields.read("from", channel.from);
   fields.read("to", channel.to);
@@ -104,7 +104,7 @@ json draftToJson(const std::optional<PlanDraft> &draft) {
 
 void sluice::readPlan(const json &item, const std::string &place,
                       Status &status, ExecutionPlan &plan) {
-  Fields fields(item, place, status);
+  DescriptorFields fields(item, place, status);
   int64_t latency = 0;
   fields.read("max_latency_ns", latency);
   plan.maxLatency = Time(latency);
@@ -114,7 +114,7 @@ void sluice::readPlan(const json &item, const std::string &place,
   });
   fields.readArray("stages", [&](const json &each, const std::string &where) {
     PlanStage &stage = plan.stages.emplace_back();
-    Fields members(each, where, status);
+    DescriptorFields members(each, where, status);
     members.read("program", stage.program);
     readCosts(members, status, stage.costs);
     members.readArray("others", [&](const json &item, const std::string &at) {

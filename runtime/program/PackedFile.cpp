@@ -63,7 +63,7 @@ std::string cpuName(const Header &header) {
 }
 
 /// Whether every section lies inside the payload.
-bool sectionsFit(const PackedLayout &layout) {
+bool sectionsFit(const PackedFileLayout &layout) {
   for (const PackedSection &section : layout.sections) {
     if (section.bytes == 0)
       continue;
@@ -78,12 +78,12 @@ bool sectionsFit(const PackedLayout &layout) {
 
 } // namespace
 
-Expected<PackedLayout>
-PackedLayout::plan(std::span<const uint64_t> sectionBytes) {
+Expected<PackedFileLayout>
+PackedFileLayout::plan(std::span<const uint64_t> sectionBytes) {
   if (sectionBytes.size() > UINT32_MAX)
     return failure("packed weights: too many weights");
   Status tooLarge = failure("packed weights: too large");
-  PackedLayout layout;
+  PackedFileLayout layout;
   uint64_t next = sizeof(Header) + sectionBytes.size() * sizeof(PackedSection);
   if (!alignUp(next, packedPageBytes))
     return tooLarge;
@@ -98,7 +98,7 @@ PackedLayout::plan(std::span<const uint64_t> sectionBytes) {
   return layout;
 }
 
-std::vector<uint8_t> sluice::encodePackedHeader(const PackedLayout &layout,
+std::vector<uint8_t> sluice::encodePackedHeader(const PackedFileLayout &layout,
                                                 const PackedKey &key) {
   Header header = {};
   std::memcpy(header.magic, headerMagic, sizeof(headerMagic));
@@ -126,9 +126,9 @@ bool sluice::isPackedFile(std::span<const uint8_t> bytes) {
          std::memcmp(bytes.data(), headerMagic, sizeof(headerMagic)) == 0;
 }
 
-Expected<PackedLayout> sluice::readPackedHeader(std::span<const uint8_t> bytes,
-                                                const PackedKey &key,
-                                                size_t weights) {
+Expected<PackedFileLayout>
+sluice::readPackedHeader(std::span<const uint8_t> bytes, const PackedKey &key,
+                         size_t weights) {
   Header header;
   if (bytes.size() < sizeof(header))
     return failure("is cut short");
@@ -150,7 +150,7 @@ Expected<PackedLayout> sluice::readPackedHeader(std::span<const uint8_t> bytes,
   if (header.totalBytes != bytes.size())
     return failure("has ", bytes.size(), " bytes, not ", header.totalBytes);
 
-  PackedLayout layout;
+  PackedFileLayout layout;
   layout.payloadOffset = header.payloadOffset;
   layout.totalBytes = header.totalBytes;
   layout.sections.resize(header.weights);

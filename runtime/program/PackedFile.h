@@ -61,18 +61,19 @@ struct PackedKey {
 };
 
 /// Where everything lies in a packed file.
-struct PackedLayout {
+struct PackedFileLayout {
   std::vector<PackedSection> sections; // one for each weight
   uint64_t payloadOffset = 0;
   uint64_t totalBytes = 0;
 
   /// Places sections of the given sizes in order, without digests. Errors: more
   /// bytes than fit 63 bits, more weights than 32 bits count.
-  static Expected<PackedLayout> plan(std::span<const uint64_t> sectionBytes);
+  static Expected<PackedFileLayout>
+  plan(std::span<const uint64_t> sectionBytes);
 };
 
 /// Header and table, padded to the payload's start.
-std::vector<uint8_t> encodePackedHeader(const PackedLayout &layout,
+std::vector<uint8_t> encodePackedHeader(const PackedFileLayout &layout,
                                         const PackedKey &key);
 
 /// Whether the bytes are those of a packed file, of any version and in whatever
@@ -82,8 +83,9 @@ bool isPackedFile(std::span<const uint8_t> bytes);
 /// Reads the table of a packed file that fills `bytes`, when it was made for
 /// `key` and `weights` weights. The error is the reason alone, fit to follow
 /// the file's name: "was packed for avx2".
-Expected<PackedLayout> readPackedHeader(std::span<const uint8_t> bytes,
-                                        const PackedKey &key, size_t weights);
+Expected<PackedFileLayout> readPackedHeader(std::span<const uint8_t> bytes,
+                                            const PackedKey &key,
+                                            size_t weights);
 
 /// The last bytes of an executable that holds packed files; `payloads` says
 /// where, in the order of the descriptor's programs.

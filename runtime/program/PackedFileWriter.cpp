@@ -97,8 +97,8 @@ private:
 
 /// Checks all weights, packs those that have a section, and completes these
 /// with their digests.
-Status packAll(const ProgramDescriptor &program, const ModelFiles &files,
-               PackedLayout &layout, const PackingOptions &options,
+Status packAll(const ProgramDescriptor &program, const MappedModelFiles &files,
+               PackedFileLayout &layout, const PackingOptions &options,
                SectionTarget &target) {
   cpu::ThreadPool pool(options.threadCount());
   WeightPacker packer(files, pool);
@@ -127,12 +127,13 @@ Status packAll(const ProgramDescriptor &program, const ModelFiles &files,
 } // namespace
 
 Status sluice::writePackedFile(const ExecutableDescriptor &executable,
-                               int64_t programIndex, const ModelFiles &files,
+                               int64_t programIndex,
+                               const MappedModelFiles &files,
                                PackedContents contents,
                                const PackingOptions &options, AtomicFile &out,
                                bool *outFailed) {
   const ProgramDescriptor &program = executable.programs[size_t(programIndex)];
-  Expected<PackedLayout> layout =
+  Expected<PackedFileLayout> layout =
       planPackedFile(executable.files, program, contents);
   if (!layout)
     return layout.status();
@@ -162,7 +163,8 @@ Status sluice::writePackedFile(const ExecutableDescriptor &executable,
 }
 
 Status sluice::packIntoMemory(const ProgramDescriptor &program,
-                              const ModelFiles &files, PackedLayout &layout,
+                              const MappedModelFiles &files,
+                              PackedFileLayout &layout,
                               const PackingOptions &options, uint8_t *memory) {
   MemoryTarget target(memory, options, layout.totalBytes);
   return packAll(program, files, layout, options, target);
@@ -177,8 +179,8 @@ Status sluice::appendEmbeddedWeights(const ExecutableDescriptor &executable,
   for (size_t i = 0; i < executable.programs.size(); ++i) {
     if (executable.programs[i].target != ProgramTarget::Cpu)
       break;
-    Expected<ModelFiles> files =
-        ModelFiles::open(executable.files, executable.programs[i], search);
+    Expected<MappedModelFiles> files = MappedModelFiles::open(
+        executable.files, executable.programs[i], search);
     if (!files)
       return files.status();
     uint64_t start = (out.position() + packedPageBytes - 1) / packedPageBytes *

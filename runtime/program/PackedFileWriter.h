@@ -20,7 +20,7 @@
 #define SLUICE_RUNTIME_PROGRAM_PACKEDFILEWRITER_H
 
 #include "runtime/base/AtomicFile.h"
-#include "runtime/program/ModelFiles.h"
+#include "runtime/program/MappedModelFiles.h"
 #include "runtime/program/PackingOptions.h"
 #include "runtime/program/WeightPacker.h"
 
@@ -34,20 +34,20 @@ namespace sluice {
 /// write, cancellation. `outFailed`, when given, tells whether it was the
 /// write.
 Status writePackedFile(const ExecutableDescriptor &executable, int64_t program,
-                       const ModelFiles &files, PackedContents contents,
+                       const MappedModelFiles &files, PackedContents contents,
                        const PackingOptions &options, AtomicFile &out,
                        bool *outFailed = nullptr);
 
 /// Packs into `memory`, which has the layout's totalBytes and is zero, and
 /// completes the layout with the digests.
-Status packIntoMemory(const ProgramDescriptor &program, const ModelFiles &files,
-                      PackedLayout &layout, const PackingOptions &options,
-                      uint8_t *memory);
+Status packIntoMemory(const ProgramDescriptor &program,
+                      const MappedModelFiles &files, PackedFileLayout &layout,
+                      const PackingOptions &options, uint8_t *memory);
 
 /// Appends all weights of all programs, packed, and the trailer by which the
 /// executable finds them. `out` holds the executable so far; its descriptor
 /// must have `embedded` set. Errors as writePackedFile's and
-/// ModelFiles::open's.
+/// MappedModelFiles::open's.
 Status appendEmbeddedWeights(const ExecutableDescriptor &executable,
                              const FileSearch &search,
                              const PackingOptions &options, AtomicFile &out);

@@ -35,7 +35,7 @@ bool isUsableName(std::string_view name) {
 
 Status checkScalars(const ProgramDescriptor &program) {
   int64_t logits = program.hasOutput ? program.vocabSize : 0;
-  const NumberRange ranges[] = {
+  const CheckedNumber ranges[] = {
       {"context_length", program.contextLength, 1, maxTokens},
       {"vocab_size", program.vocabSize, 1, maxTokens},
       {"hidden_size", program.hiddenSize, 1, maxDimension},
@@ -54,8 +54,8 @@ Status checkScalars(const ProgramDescriptor &program) {
 
 Status checkTables(const ProgramDescriptor &program) {
   for (const device::CacheShape &cache : program.caches) {
-    const NumberRange ranges[] = {{"kv_heads", cache.kvHeads, 1, maxHeads},
-                                  {"head_dim", cache.headDim, 1, maxHeadDim}};
+    const CheckedNumber ranges[] = {{"kv_heads", cache.kvHeads, 1, maxHeads},
+                                    {"head_dim", cache.headDim, 1, maxHeadDim}};
     if (Status s = checkRanges(ranges); !s.ok())
       return s;
   }
@@ -194,8 +194,8 @@ std::string_view sluice::programTargetName(ProgramTarget target) {
   return target == ProgramTarget::Cpu ? "cpu" : "cuda";
 }
 
-Status sluice::checkRanges(std::span<const NumberRange> ranges) {
-  for (const NumberRange &range : ranges)
+Status sluice::checkRanges(std::span<const CheckedNumber> ranges) {
+  for (const CheckedNumber &range : ranges)
     if (range.value < range.low || range.value > range.high)
       return failure("program descriptor: ", range.what, " is ", range.value,
                      ", not within ", range.low, " to ", range.high);

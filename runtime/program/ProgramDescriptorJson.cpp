@@ -17,11 +17,12 @@ void readSlice(const json &item, const std::string &place, Status &status,
   if (item.is_null())
     return;
   slice.ofColumns = item.is_object() && item.contains("columns");
-  Fields fields(item, place, status);
+  DescriptorFields fields(item, place, status);
   fields.readArray(slice.ofColumns ? "columns" : "rows",
                    [&](const json &value, const std::string &where) {
                      int64_t &bound = slice.bounds.emplace_back();
-                     if (!Fields::integer(value, bound) && status.ok())
+                     if (!DescriptorFields::integer(value, bound) &&
+                         status.ok())
                        status = failure(where, ": is not a whole number");
                    });
   if (status.ok() && slice.bounds.empty())
@@ -33,7 +34,7 @@ void readScales(const json &item, const std::string &place, Status &status,
                 std::optional<ScalesDescriptor> &scales) {
   if (item.is_null())
     return;
-  Fields fields(item, place, status);
+  DescriptorFields fields(item, place, status);
   scales.emplace();
   fields.read("file", scales->file);
   fields.read("offset", scales->offset);
@@ -46,7 +47,7 @@ void readScales(const json &item, const std::string &place, Status &status,
 void readWeight(const json &item, const std::string &place, Status &status,
                 ProgramDescriptor &program) {
   WeightDescriptor weight;
-  Fields fields(item, place, status);
+  DescriptorFields fields(item, place, status);
   fields.read("name", weight.name);
   fields.read("file", weight.file);
   fields.read("offset", weight.offset);
@@ -71,7 +72,7 @@ void readWeight(const json &item, const std::string &place, Status &status,
 void readRopeTable(const json &item, const std::string &place, Status &status,
                    ProgramDescriptor &program) {
   device::RopeTable table;
-  Fields fields(item, place, status);
+  DescriptorFields fields(item, place, status);
   fields.readArray("inverse_frequencies", [&](const json &value,
                                               const std::string &where) {
     if (!value.is_number()) {
@@ -127,7 +128,7 @@ json weightToJson(const WeightDescriptor &weight) {
 
 void sluice::readProgram(const json &item, const std::string &place,
                          Status &status, ProgramDescriptor &program) {
-  Fields fields(item, place, status);
+  DescriptorFields fields(item, place, status);
   fields.read("name", program.name);
   fields.read("target", program.target);
   fields.read("cpu", program.cpu);
@@ -146,7 +147,7 @@ void sluice::readProgram(const json &item, const std::string &place,
   fields.read("step_rows", program.stepRows);
   fields.readArray("caches", [&](const json &each, const std::string &where) {
     device::CacheShape shape;
-    Fields cache(each, where, status);
+    DescriptorFields cache(each, where, status);
     cache.read("kv_heads", shape.kvHeads);
     cache.read("head_dim", shape.headDim);
     program.caches.push_back(shape);

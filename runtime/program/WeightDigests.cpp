@@ -9,7 +9,7 @@
 
 #include "runtime/base/ByteDigest.h"
 #include "runtime/device/cpu/CorePlan.h"
-#include "runtime/program/ModelFiles.h"
+#include "runtime/program/MappedModelFiles.h"
 #include "runtime/program/Progress.h"
 
 #include <algorithm>

@@ -194,9 +194,10 @@ cpu::LinearSpec sluice::linearSpec(const WeightDescriptor &weight) {
   return spec;
 }
 
-Expected<PackedLayout> sluice::planPackedFile(std::span<const ModelFile> files,
-                                              const ProgramDescriptor &program,
-                                              PackedContents contents) {
+Expected<PackedFileLayout>
+sluice::planPackedFile(std::span<const ModelFile> files,
+                       const ProgramDescriptor &program,
+                       PackedContents contents) {
   std::vector<uint64_t> sizes;
   for (const WeightDescriptor &weight : program.weights) {
     std::optional<uint64_t> bytes = sectionBytes(weight, contents);
@@ -207,7 +208,7 @@ Expected<PackedLayout> sluice::planPackedFile(std::span<const ModelFile> files,
                      formatInfo(weight.format).name);
     sizes.push_back(*bytes);
   }
-  return PackedLayout::plan(sizes);
+  return PackedFileLayout::plan(sizes);
 }
 
 bool WeightPacker::markChecked(const WeightDescriptor &weight,

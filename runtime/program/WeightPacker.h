@@ -10,7 +10,7 @@
 
 #include "runtime/device/cpu/ThreadPool.h"
 #include "runtime/device/cpu/linear/PackedWeight.h"
-#include "runtime/program/ModelFiles.h"
+#include "runtime/program/MappedModelFiles.h"
 #include "runtime/program/PackedFile.h"
 
 #include <optional>
@@ -31,9 +31,9 @@ cpu::LinearSpec linearSpec(const WeightDescriptor &weight);
 
 /// The layout of a program's packed file. Error: a weight in a form that
 /// cannot be packed; it names one of `files`, the executable's.
-Expected<PackedLayout> planPackedFile(std::span<const ModelFile> files,
-                                      const ProgramDescriptor &program,
-                                      PackedContents contents);
+Expected<PackedFileLayout> planPackedFile(std::span<const ModelFile> files,
+                                          const ProgramDescriptor &program,
+                                          PackedContents contents);
 
 /// Where a weight's pieces go, in order and without gaps. An error ends the
 /// packing with that error.
@@ -52,7 +52,7 @@ protected:
 /// Refers to what it is made with. For one thread.
 class WeightPacker {
 public:
-  WeightPacker(const ModelFiles &files, cpu::ThreadPool &pool)
+  WeightPacker(const MappedModelFiles &files, cpu::ThreadPool &pool)
       : files(files), pool(pool) {}
 
   /// Whether the stored weight, and its scales apart, are what they were when
@@ -75,7 +75,7 @@ private:
   Status result(const WeightDescriptor &weight,
                 std::optional<int64_t> badRow) const;
 
-  const ModelFiles &files;
+  const MappedModelFiles &files;
   cpu::ThreadPool &pool;
   /// With their slices: whether of columns, and the bounds.
   std::set<std::tuple<const uint8_t *, Format, bool, std::vector<int64_t>>>

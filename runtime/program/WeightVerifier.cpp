@@ -24,7 +24,7 @@
 using namespace sluice;
 using namespace std::chrono_literals;
 
-void sluice::addKnownBytes(const ModelFiles &files,
+void sluice::addKnownBytes(const MappedModelFiles &files,
                            const WeightDescriptor &weight,
                            std::vector<KnownBytes> &known) {
   if (files.isRandom())
@@ -43,7 +43,7 @@ void sluice::addKnownBytes(const ModelFiles &files,
     add(scales->file, files.data(*scales), scales->bytes(), scales->digest);
 }
 
-std::vector<KnownBytes> sluice::knownBytesOf(const ModelFiles &files,
+std::vector<KnownBytes> sluice::knownBytesOf(const MappedModelFiles &files,
                                              const ProgramDescriptor &program) {
   std::vector<KnownBytes> known;
   for (const WeightDescriptor &weight : program.weights)

@@ -19,7 +19,7 @@
 #define SLUICE_RUNTIME_PROGRAM_WEIGHTVERIFIER_H
 
 #include "runtime/base/MappedFile.h"
-#include "runtime/program/ModelFiles.h"
+#include "runtime/program/MappedModelFiles.h"
 #include "runtime/program/PackingOptions.h"
 
 #include <atomic>
@@ -47,12 +47,13 @@ struct KnownBytes {
 /// Adds what is known of a weight as the model's file has it, and of its scales
 /// apart: nothing, where the weights are random or the compiler has not seen
 /// the file. Refers to the mapped files.
-void addKnownBytes(const ModelFiles &files, const WeightDescriptor &weight,
+void addKnownBytes(const MappedModelFiles &files,
+                   const WeightDescriptor &weight,
                    std::vector<KnownBytes> &known);
 
 /// The same of all weights of a program, whose files these are; what two of
 /// them share is there once.
-std::vector<KnownBytes> knownBytesOf(const ModelFiles &files,
+std::vector<KnownBytes> knownBytesOf(const MappedModelFiles &files,
                                      const ProgramDescriptor &program);
 
 /// Compares bytes with their digests, by as many threads as `options` has, with

@@ -35,7 +35,7 @@ static Time fromSeconds(double seconds) {
 
 struct ApiServer::Impl {
   Impl(const ServeOptions &options, openai::Model model,
-       const std::string &version, Engine &engine)
+       const std::string &version, ServingEngine &engine)
       : drainTime(fromSeconds(options.drainSeconds)), model(std::move(model)),
         metrics(this->model.names().front(), version),
         log(options.logRequests ? STDERR_FILENO : -1), pool(options.maxQueue),
@@ -143,7 +143,7 @@ static std::string urlOf(const ServeOptions &options, uint16_t port) {
 
 Expected<std::unique_ptr<ApiServer>>
 ApiServer::create(const ServeOptions &options, openai::ModelOptions given,
-                  const std::string &version, Engine &engine) {
+                  const std::string &version, ServingEngine &engine) {
   Expected<http::ServerOptions> http = options.httpOptions();
   if (!http)
     return http.status();

@@ -27,8 +27,8 @@
 #define SLUICE_RUNTIME_SERVE_APISERVER_H
 
 #include "runtime/openai/Model.h"
-#include "runtime/serve/Engine.h"
 #include "runtime/serve/ServeOptions.h"
+#include "runtime/serve/ServingEngine.h"
 
 #include <functional>
 #include <memory>
@@ -47,7 +47,7 @@ public:
   /// that does not compile.
   static Expected<std::unique_ptr<ApiServer>>
   create(const ServeOptions &options, openai::ModelOptions model,
-         const std::string &version, Engine &engine);
+         const std::string &version, ServingEngine &engine);
   /// stop().
   ~ApiServer();
   ApiServer(const ApiServer &) = delete;

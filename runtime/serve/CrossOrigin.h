@@ -16,7 +16,7 @@
 #define SLUICE_RUNTIME_SERVE_CROSSORIGIN_H
 
 #include "runtime/base/Status.h"
-#include "runtime/http/Request.h"
+#include "runtime/http/HttpRequest.h"
 
 #include <string>
 #include <vector>

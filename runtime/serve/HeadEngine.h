@@ -9,7 +9,7 @@
 #define SLUICE_RUNTIME_SERVE_HEADENGINE_H
 
 #include "runtime/pipeline/HeadLoop.h"
-#include "runtime/serve/Engine.h"
+#include "runtime/serve/ServingEngine.h"
 
 #include <atomic>
 #include <functional>
@@ -19,7 +19,7 @@ namespace sluice::serve {
 
 /// The running pipeline behind a HeadLoop, which takes long to be there: a
 /// server listens before. Healthy from ready() on until fail().
-class HeadEngine final : public Engine {
+class HeadEngine final : public ServingEngine {
 public:
   /// `why` it is not healthy before ready().
   explicit HeadEngine(Status why);

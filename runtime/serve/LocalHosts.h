@@ -16,7 +16,7 @@
 #ifndef SLUICE_RUNTIME_SERVE_LOCALHOSTS_H
 #define SLUICE_RUNTIME_SERVE_LOCALHOSTS_H
 
-#include "runtime/http/Request.h"
+#include "runtime/http/HttpRequest.h"
 
 #include <string>
 #include <string_view>

@@ -106,8 +106,9 @@ Time StallLimits::ofSteps(const pipeline::HeadStatus &head) const {
   return std::max(usual, patience * longest);
 }
 
-Monitor::Monitor(std::string model, const Engine &engine, const WorkPool &pool,
-                 ServeMetrics &metrics, RequestLog &log, StallLimits limits)
+Monitor::Monitor(std::string model, const ServingEngine &engine,
+                 const WorkPool &pool, ServeMetrics &metrics, RequestLog &log,
+                 StallLimits limits)
     : model(std::move(model)), engine(engine), pool(pool), metrics(metrics),
       log(log), limits(limits) {}
 

@@ -27,10 +27,10 @@
 #ifndef SLUICE_RUNTIME_SERVE_MONITOR_H
 #define SLUICE_RUNTIME_SERVE_MONITOR_H
 
-#include "runtime/serve/Engine.h"
 #include "runtime/serve/RequestLog.h"
 #include "runtime/serve/Responder.h"
 #include "runtime/serve/ServeMetrics.h"
+#include "runtime/serve/ServingEngine.h"
 #include "runtime/serve/StallWatch.h"
 #include "runtime/serve/WorkPool.h"
 
@@ -78,7 +78,7 @@ public:
   static constexpr Time forgivenAfter = std::chrono::seconds(60);
 
   /// All of them outlive it.
-  Monitor(std::string model, const Engine &engine, const WorkPool &pool,
+  Monitor(std::string model, const ServingEngine &engine, const WorkPool &pool,
           ServeMetrics &metrics, RequestLog &log, StallLimits limits = {});
   ~Monitor();
 
@@ -101,7 +101,7 @@ private:
   StatusMark mark() const;
 
   const std::string model;
-  const Engine &engine;
+  const ServingEngine &engine;
   const WorkPool &pool;
   ServeMetrics &metrics;
   RequestLog &log;

@@ -16,8 +16,8 @@
 #define SLUICE_RUNTIME_SERVE_SERVEMETRICS_H
 
 #include "runtime/http/Server.h"
-#include "runtime/serve/Engine.h"
 #include "runtime/serve/Metrics.h"
+#include "runtime/serve/ServingEngine.h"
 
 #include <array>
 

@@ -31,11 +31,11 @@
 #define SLUICE_RUNTIME_SERVE_SESSION_H
 
 #include "runtime/openai/AnswerWriter.h"
+#include "runtime/openai/ApiRequest.h"
 #include "runtime/openai/ChoiceText.h"
-#include "runtime/openai/Request.h"
-#include "runtime/serve/Engine.h"
 #include "runtime/serve/PrefixScopes.h"
 #include "runtime/serve/Responder.h"
+#include "runtime/serve/ServingEngine.h"
 #include "runtime/serve/SessionTable.h"
 #include "runtime/serve/WorkPool.h"
 
@@ -49,7 +49,7 @@ struct SessionServices {
   openai::RequestLimits limits;
   Time requestTimeout{0}; ///< from the arrival; 0: none
   Time queueTimeout{0};   ///< likewise, to the first row
-  Engine &engine;
+  ServingEngine &engine;
   WorkPool &pool;
   ServeMetrics &metrics;
   SessionTable &table;

@@ -15,7 +15,7 @@ using namespace sluice::sim;
 using std::chrono::microseconds;
 
 /// Times that grow with the rows by a random share, and a few checkpoints.
-static StepModel randomModel(RandomStream &random) {
+static StepModel randomModel(FaultRandom &random) {
   StepModel model;
   Time one = Time(microseconds(10)) + random.upTo(microseconds(200));
   double share = random.uniform() * random.uniform();
@@ -28,7 +28,7 @@ static StepModel randomModel(RandomStream &random) {
   return model;
 }
 
-static std::vector<LinkTimes> randomLinks(int64_t ranks, RandomStream &random) {
+static std::vector<LinkTimes> randomLinks(int64_t ranks, FaultRandom &random) {
   std::vector<LinkTimes> links(static_cast<size_t>(ranks * ranks));
   for (LinkTimes &link : links) {
     link.latency = random.upTo(microseconds(300));
@@ -39,7 +39,7 @@ static std::vector<LinkTimes> randomLinks(int64_t ranks, RandomStream &random) {
   return links;
 }
 
-static void addSpeculation(SimulationConfig &config, RandomStream &random) {
+static void addSpeculation(SimulationConfig &config, FaultRandom &random) {
   SpeculationOptions &options = config.speculation;
   bool hasDraft = random.chance(0.9);
   config.placement = !hasDraft             ? SimPlacement::None
@@ -63,7 +63,7 @@ static void addSpeculation(SimulationConfig &config, RandomStream &random) {
 }
 
 /// What many requests contend for.
-static void addServing(SimulationConfig &config, RandomStream &random) {
+static void addServing(SimulationConfig &config, FaultRandom &random) {
   HeadLimits &head = config.head;
   head.sharesPrefixes = random.chance(0.6);
   // Whole pages of prompts are shared.
@@ -78,7 +78,7 @@ static void addServing(SimulationConfig &config, RandomStream &random) {
 
 /// Prompts that begin alike, now and then with whole pages.
 static std::vector<int32_t> randomPrompt(const SimulationConfig &config,
-                                         RandomStream &random) {
+                                         FaultRandom &random) {
   std::vector<int32_t> prompt;
   auto max = random.chance(0.5) ? config.head.contextLength / 2
                                 : config.head.contextLength * 3 / 4;
@@ -111,7 +111,7 @@ static void likeTheOneBefore(SimRequest &request, const SimRequest &before) {
 }
 
 static SimRequest randomRequest(const SimulationConfig &config,
-                                RandomStream &random) {
+                                FaultRandom &random) {
   SimRequest request;
   request.asked.spec.prompt = randomPrompt(config, random);
   request.asked.spec.maxTokens =
@@ -133,7 +133,7 @@ static SimRequest randomRequest(const SimulationConfig &config,
   return request;
 }
 
-static FaultRates randomFaults(RandomStream &random) {
+static FaultRates randomFaults(FaultRandom &random) {
   // Often one kind alone, at a rate that makes it matter.
   auto rate = [&random] {
     return random.chance(0.4) ? 0 : random.uniform() * random.uniform();
@@ -154,7 +154,7 @@ static FaultRates randomFaults(RandomStream &random) {
 /// these. From a stream of its own, so that all else is as without.
 static void addBreaks(SimulationConfig &config, uint64_t seed) {
   constexpr uint64_t ownStream = 0x627265616b73;
-  RandomStream random(seed ^ ownStream);
+  FaultRandom random(seed ^ ownStream);
   FaultRates &faults = config.faults;
   auto kind = random.between(0, 3);
   // Few enough that a run now and then gets far.
@@ -171,7 +171,7 @@ static void addBreaks(SimulationConfig &config, uint64_t seed) {
 }
 
 SimulationConfig sim::makeScenario(uint64_t seed, bool faults, bool breaks) {
-  RandomStream random(seed);
+  FaultRandom random(seed);
   SimulationConfig config;
   int64_t stages = random.between(1, 4);
   for (int64_t s = 0; s < stages; ++s)

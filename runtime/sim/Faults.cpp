@@ -12,7 +12,7 @@
 using namespace sluice;
 using namespace sluice::sim;
 
-uint32_t RandomStream::bits() {
+uint32_t FaultRandom::bits() {
   if (remaining == 0) {
     words = philox(
         {static_cast<uint32_t>(blocks), static_cast<uint32_t>(blocks >> 32), 1,
@@ -24,13 +24,13 @@ uint32_t RandomStream::bits() {
   return words[--remaining];
 }
 
-int64_t RandomStream::between(int64_t low, int64_t high) {
+int64_t FaultRandom::between(int64_t low, int64_t high) {
   uint64_t choices = static_cast<uint64_t>(high - low) + 1;
   // The high half of the product: even to within choices / 2^32.
   return low + static_cast<int64_t>((uint64_t{bits()} * choices) >> 32);
 }
 
-Time RandomStream::upTo(Time limit) {
+Time FaultRandom::upTo(Time limit) {
   return Time(
       static_cast<int64_t>(static_cast<double>(limit.count()) * uniform()));
 }

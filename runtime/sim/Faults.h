@@ -23,9 +23,9 @@
 namespace sluice::sim {
 
 /// Random numbers one after the other; the same for the same seed everywhere.
-class RandomStream {
+class FaultRandom {
 public:
-  explicit RandomStream(uint64_t seed) : seed(seed) {}
+  explicit FaultRandom(uint64_t seed) : seed(seed) {}
 
   uint32_t bits();
   /// In [0, 1).
@@ -112,7 +112,7 @@ private:
   bool happens(double rate) { return rate > 0 && random.chance(rate); }
 
   FaultRates rates;
-  RandomStream random;
+  FaultRandom random;
 };
 
 } // namespace sluice::sim

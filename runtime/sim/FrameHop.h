@@ -15,7 +15,7 @@
 
 #include "runtime/core/FrameCount.h"
 #include "runtime/sim/Invariants.h"
-#include "runtime/sim/Link.h"
+#include "runtime/sim/SimLink.h"
 #include "runtime/sim/World.h"
 
 namespace sluice::sim {
@@ -82,7 +82,7 @@ private:
   Receiver receiver;
   ArrivalOrder order;
   FrameCount count;
-  Link<Sent> link;
+  SimLink<Sent> link;
 };
 
 } // namespace sluice::sim

@@ -20,8 +20,8 @@
 
 #include "runtime/core/PipelineLimits.h"
 #include "runtime/sim/HeadActor.h"
-#include "runtime/sim/Link.h"
 #include "runtime/sim/Oracle.h"
+#include "runtime/sim/SimLink.h"
 #include "runtime/sim/Worker.h"
 
 #include <string>

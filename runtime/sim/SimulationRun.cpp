@@ -93,8 +93,8 @@ private:
   /// frames[s]: to stage s, from the head or from stage s - 1.
   std::vector<std::unique_ptr<FrameHop<StepFrame>>> frames;
   std::unique_ptr<FrameHop<ResultFrame>> results;
-  std::vector<std::unique_ptr<Link<SentMark>>> cancels; ///< one to each rank
-  std::vector<std::unique_ptr<Link<Status>>> errors;    ///< one from each rank
+  std::vector<std::unique_ptr<SimLink<SentMark>>> cancels; ///< one to each rank
+  std::vector<std::unique_ptr<SimLink<Status>>> errors; ///< one from each rank
 };
 
 } // namespace
@@ -229,7 +229,7 @@ Status Run::buildDraft() {
 
 void Run::buildCancels() {
   for (int64_t rank = 0; rank < ranks; ++rank)
-    cancels.push_back(std::make_unique<Link<SentMark>>(
+    cancels.push_back(std::make_unique<SimLink<SentMark>>(
         world.queue, timesOf(0, rank), /*keepsOrder=*/false,
         [this, rank](const SentMark &sent) { see(sent, rank); }));
 }
@@ -270,7 +270,7 @@ void Run::cancel(const EpochMark &mark) {
 
 void Run::buildErrors() {
   for (int64_t rank = 0; rank < ranks; ++rank)
-    errors.push_back(std::make_unique<Link<Status>>(
+    errors.push_back(std::make_unique<SimLink<Status>>(
         world.queue, timesOf(rank, 0), /*keepsOrder=*/true,
         [this](const Status &reason) { head->onFailure(reason); }));
 }

@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/text/ByteAlphabet.h"
-#include "runtime/text/Model.h"
+#include "runtime/text/TokenModel.h"
 #include "runtime/text/Utf8.h"
 
 #include <algorithm>
@@ -99,7 +99,7 @@ struct BpeScratch final : ModelScratch {
   std::vector<CachedWord> cache; // empty, or a power of two
 };
 
-class BpeModel final : public Model {
+class BpeModel final : public TokenModel {
 public:
   BpeModel(const TokenizerSpec &spec, const TokenIndex &index, bool bytes);
 
@@ -304,8 +304,8 @@ void BpeModel::mergeLong(BpeScratch &scratch, std::vector<TokenId> &ids) const {
     ids.push_back(list[i].id);
 }
 
-std::unique_ptr<Model> sluice::text::createBpeModel(const TokenizerSpec &spec,
-                                                    const TokenIndex &index,
-                                                    bool bytes) {
+std::unique_ptr<TokenModel>
+sluice::text::createBpeModel(const TokenizerSpec &spec, const TokenIndex &index,
+                             bool bytes) {
   return std::make_unique<BpeModel>(spec, index, bytes);
 }

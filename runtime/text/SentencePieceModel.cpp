@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/text/Model.h"
+#include "runtime/text/TokenModel.h"
 #include "runtime/text/Utf8.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ struct SentencePieceScratch final : ModelScratch {
   std::vector<Candidate> heap;
 };
 
-class SentencePieceModel final : public Model {
+class SentencePieceModel final : public TokenModel {
 public:
   SentencePieceModel(const TokenizerSpec &spec, const TokenIndex &index)
       : spec(spec), index(index), byteTokens(spec, index) {}
@@ -162,7 +162,7 @@ Status SentencePieceModel::encode(std::string_view piece, ModelScratch &generic,
   return emit(piece, symbols, ids);
 }
 
-std::unique_ptr<Model>
+std::unique_ptr<TokenModel>
 sluice::text::createSentencePieceModel(const TokenizerSpec &spec,
                                        const TokenIndex &index) {
   return std::make_unique<SentencePieceModel>(spec, index);

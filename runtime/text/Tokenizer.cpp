@@ -10,10 +10,10 @@
 #include "runtime/text/AddedTokenMatcher.h"
 #include "runtime/text/Decoder.h"
 #include "runtime/text/Detokenizer.h"
-#include "runtime/text/Model.h"
 #include "runtime/text/Normalizer.h"
 #include "runtime/text/PreTokenizer.h"
 #include "runtime/text/TokenIndex.h"
+#include "runtime/text/TokenModel.h"
 #include "runtime/text/TokenizerBlob.h"
 #include "runtime/text/Utf8.h"
 
@@ -37,7 +37,7 @@ struct Tokenizer::Tables {
   std::optional<Normalizer> normalizer;
   std::optional<PreTokenizer> preTokenizer;
   std::optional<Decoder> decoder;
-  std::unique_ptr<Model> model;
+  std::unique_ptr<TokenModel> model;
   AddedTokenMatcher rawMatcher;        // looks at the text as given
   AddedTokenMatcher normalizedMatcher; // looks at the normalized text
   std::vector<bool> special;           // [id]

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/text/ByteTrie.h"
-#include "runtime/text/Model.h"
+#include "runtime/text/TokenModel.h"
 #include "runtime/text/Utf8.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ struct UnigramScratch final : ModelScratch {
   std::vector<PathStep> path; // of the best segmentation, from the end
 };
 
-class UnigramModel final : public Model {
+class UnigramModel final : public TokenModel {
 public:
   UnigramModel(const TokenizerSpec &spec, const TokenIndex &index);
 
@@ -154,7 +154,7 @@ Status UnigramModel::encode(std::string_view piece, ModelScratch &generic,
   return {};
 }
 
-std::unique_ptr<Model>
+std::unique_ptr<TokenModel>
 sluice::text::createUnigramModel(const TokenizerSpec &spec,
                                  const TokenIndex &index) {
   return std::make_unique<UnigramModel>(spec, index);

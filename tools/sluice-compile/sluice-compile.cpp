@@ -14,7 +14,7 @@
 #include "sluice/Support/ModuleFile.h"
 #include "sluice/Target/Compiler.h"
 #include "sluice/Target/MergeDraft.h"
-#include "tools/CommandLine.h"
+#include "tools/ToolCommandLine.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"

@@ -9,7 +9,7 @@
 #include "runtime/formats/BlockFormat.h"
 #include "sluice/Import/Import.h"
 #include "sluice/Support/Diagnostics.h"
-#include "tools/CommandLine.h"
+#include "tools/ToolCommandLine.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"

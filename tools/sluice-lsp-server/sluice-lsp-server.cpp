@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "sluice/InitAll.h"
-#include "tools/CommandLine.h"
+#include "tools/ToolCommandLine.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"

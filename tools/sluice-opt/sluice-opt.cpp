@@ -7,7 +7,7 @@
 
 #include "sluice/InitAll.h"
 #include "sluice/Support/ModuleFile.h"
-#include "tools/CommandLine.h"
+#include "tools/ToolCommandLine.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"

@@ -19,25 +19,25 @@ namespace {
 /// Executes the steps of all requests.
 class Generation {
 public:
-  Generation(Session &session, const Options &options)
+  Generation(RunSession &session, const RunOptions &options)
       : session(session), options(options) {}
 
-  Status run(Clock::time_point start);
+  Status run(RunClock::time_point start);
 
 private:
-  Status addRequests(Clock::time_point start);
-  Status execute(std::span<Request> together);
+  Status addRequests(RunClock::time_point start);
+  Status execute(std::span<RunRequest> together);
   std::string print() const;
 
-  Session &session;
-  const Options &options;
-  std::vector<Request> requests;
+  RunSession &session;
+  const RunOptions &options;
+  std::vector<RunRequest> requests;
   int64_t steps = 0, rows = 0;
 };
 
 } // namespace
 
-Status Generation::addRequests(Clock::time_point start) {
+Status Generation::addRequests(RunClock::time_point start) {
   size_t count = options.prompts.size();
   requests.reserve(count);
   for (size_t i = 0; i < count; ++i) {
@@ -57,16 +57,16 @@ Status Generation::addRequests(Clock::time_point start) {
 }
 
 /// Runs requests to their ends; each step has rows of all that still run.
-Status Generation::execute(std::span<Request> together) {
+Status Generation::execute(std::span<RunRequest> together) {
   auto count = static_cast<int64_t>(together.size());
-  StepBatch batch(count * Request::rowLimit(session, options),
-                  count * Request::outputLimit);
-  std::vector<Request *> running;
-  for (Request &request : together)
+  StepBatch batch(count * RunRequest::rowLimit(session, options),
+                  count * RunRequest::outputLimit);
+  std::vector<RunRequest *> running;
+  for (RunRequest &request : together)
     running.push_back(&request);
   while (!running.empty()) {
     batch.clear();
-    for (Request *request : running)
+    for (RunRequest *request : running)
       if (Status s = request->schedule(batch); !s.ok())
         return s;
     Expected<RowData> logits = session.interpreter().step(batch);
@@ -75,11 +75,11 @@ Status Generation::execute(std::span<Request> together) {
     ++steps;
     rows += batch.rows();
     int64_t output = 0;
-    for (Request *request : running)
+    for (RunRequest *request : running)
       if (Status s = request->accept(*logits, output); !s.ok())
         return s;
     std::erase_if(running,
-                  [](Request *request) { return request->finished(); });
+                  [](RunRequest *request) { return request->finished(); });
   }
   return {};
 }
@@ -93,7 +93,7 @@ std::string Generation::print() const {
   if (options.json) {
     json.beginObject();
     json.key("requests").beginArray();
-    for (const Request &request : requests)
+    for (const RunRequest &request : requests)
       request.writeJson(json);
     json.endArray();
     json.key("steps").number(steps);
@@ -108,7 +108,7 @@ std::string Generation::print() const {
   return text;
 }
 
-Status Generation::run(Clock::time_point start) {
+Status Generation::run(RunClock::time_point start) {
   if (Status s = addRequests(start); !s.ok())
     return s;
   size_t together = session.interpreter().isFused() ? requests.size() : 1;
@@ -119,8 +119,8 @@ Status Generation::run(Clock::time_point start) {
   return writeOutput(print() + "\n");
 }
 
-Status sluice::run::generate(Session &session, const Options &options,
-                             Clock::time_point start) {
+Status sluice::run::generate(RunSession &session, const RunOptions &options,
+                             RunClock::time_point start) {
   if (!options.stopStrings.empty() && !session.tokenizer())
     return failure("--stop: this model has no tokenizer");
   return Generation(session, options).run(start);

@@ -8,7 +8,7 @@
 #ifndef SLUICE_TOOLS_SLUICE_RUN_GENERATE_H
 #define SLUICE_TOOLS_SLUICE_RUN_GENERATE_H
 
-#include "Request.h"
+#include "RunRequest.h"
 
 namespace sluice::run {
 
@@ -17,11 +17,11 @@ namespace sluice::run {
 /// as many requests, whose texts are written one after the other at the end.
 /// They share steps where the module's steps are fused; else each has its own.
 /// `start` is when the process began.
-Status generate(Session &session, const Options &options,
-                Clock::time_point start);
+Status generate(RunSession &session, const RunOptions &options,
+                RunClock::time_point start);
 
 /// Writes how probable the model finds the prompt's tokens 1 to n-1.
-Status score(Session &session, const Options &options);
+Status score(RunSession &session, const RunOptions &options);
 
 } // namespace sluice::run
 

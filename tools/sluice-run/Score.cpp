@@ -20,7 +20,7 @@ using interpreter::RowData;
 
 /// The log-probability of each token but the first, given those before it.
 static Expected<std::vector<double>>
-scoreTokens(Session &session, std::span<const int32_t> ids, int64_t chunk) {
+scoreTokens(RunSession &session, std::span<const int32_t> ids, int64_t chunk) {
   Sequence sequence(0, session.contextLength());
   if (Status s = sequence.append(ids); !s.ok())
     return s;
@@ -45,7 +45,7 @@ scoreTokens(Session &session, std::span<const int32_t> ids, int64_t chunk) {
   return scores;
 }
 
-Status sluice::run::score(Session &session, const Options &options) {
+Status sluice::run::score(RunSession &session, const RunOptions &options) {
   Expected<std::vector<int32_t>> ids = session.readPrompt(options, 0);
   if (!ids)
     return ids.status();

@@ -12,7 +12,7 @@
 using namespace sluice;
 using namespace sluice::run;
 
-Speculator::Speculator(Session &session, SequenceId id)
+Speculator::Speculator(RunSession &session, SequenceId id)
     : draft(*session.draft()), id(id),
       sampler(std::min(session.vocabSize(), draft.info().vocabSize)) {}
 

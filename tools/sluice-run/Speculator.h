@@ -8,7 +8,7 @@
 #ifndef SLUICE_TOOLS_SLUICE_RUN_SPECULATOR_H
 #define SLUICE_TOOLS_SLUICE_RUN_SPECULATOR_H
 
-#include "Session.h"
+#include "RunSession.h"
 #include "runtime/core/Sampler.h"
 
 #include <span>
@@ -26,7 +26,7 @@ public:
   static constexpr int64_t chain = 4;
 
   /// `id` names the sequence whose continuation is guessed.
-  Speculator(Session &session, SequenceId id);
+  Speculator(RunSession &session, SequenceId id);
 
   /// At most `count` guesses for what follows prompt and output, which the
   /// draft computes as far as it has not done so. Fewer where its context ends;

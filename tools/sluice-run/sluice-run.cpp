@@ -19,7 +19,7 @@ using namespace sluice::run;
 /// The arguments for the command line of an executable, which has no module
 /// among them and spells --score as a command.
 static std::vector<std::string> toNativeArguments(int argc, char **argv,
-                                                  const Options &options) {
+                                                  const RunOptions &options) {
   std::vector<std::string> result = {options.score ? "score" : "generate"};
   bool isValue = false; // of the option before
   bool moduleSeen = false;
@@ -37,15 +37,15 @@ static std::vector<std::string> toNativeArguments(int argc, char **argv,
 }
 
 /// Runs the module; the exit status, which a native one gives itself.
-static Expected<int> execute(int argc, char **argv, const Options &options,
-                             Clock::time_point start) {
+static Expected<int> execute(int argc, char **argv, const RunOptions &options,
+                             RunClock::time_point start) {
   Expected<ParsedModule> parsed = parseModule(options.module);
   if (!parsed)
     return parsed.status();
   if (isKernels(*parsed->module))
     return runNatively(*parsed->module, toNativeArguments(argc, argv, options));
-  Expected<std::unique_ptr<Session>> session =
-      Session::open(parsed.take(), options);
+  Expected<std::unique_ptr<RunSession>> session =
+      RunSession::open(parsed.take(), options);
   if (!session)
     return session.status();
   Status status = options.score ? score(**session, options)
@@ -56,10 +56,10 @@ static Expected<int> execute(int argc, char **argv, const Options &options,
 }
 
 int main(int argc, char **argv) {
-  Clock::time_point start = Clock::now();
+  RunClock::time_point start = RunClock::now();
   holdStandardDescriptors();
   int code = 0;
-  std::optional<Options> options = parseOptions(argc, argv, code);
+  std::optional<RunOptions> options = parseOptions(argc, argv, code);
   if (!options)
     return code;
   Expected<int> status = execute(argc, argv, *options, start);

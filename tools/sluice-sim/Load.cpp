@@ -28,10 +28,11 @@ static double millis(Time time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-void simulator::addRequests(const Options &options, SimulationConfig &config) {
-  bench::PromptOptions prompts = options.prompt;
+void simulator::addRequests(const SimOptions &options,
+                            SimulationConfig &config) {
+  bench::PromptShape prompts = options.prompt;
   prompts.vocabularySize = config.vocabulary;
-  for (const bench::RequestSpec &spec : options.requests) {
+  for (const bench::BenchRequest &spec : options.requests) {
     sim::SimRequest &request = config.requests.emplace_back();
     request.arrives = spec.arrival;
     request.asked.spec.maxTokens = spec.outputTokens;
@@ -53,7 +54,7 @@ void simulator::addRequests(const Options &options, SimulationConfig &config) {
   config.scheduler.waiting = requests;
 }
 
-SimulationConfig simulator::lineConfig(const Options &options) {
+SimulationConfig simulator::lineConfig(const SimOptions &options) {
   SimulationConfig config;
   config.placement = sim::SimPlacement::None;
   config.speculation.mode = SpeculationMode::Off;
@@ -155,7 +156,7 @@ static ordered_json requestsJson(const SimulationConfig &config,
   return all;
 }
 
-std::string simulator::loadJson(const Options &options,
+std::string simulator::loadJson(const SimOptions &options,
                                 const SimulationConfig &config,
                                 const SimulationResult &result) {
   Summary summary(config, result);
@@ -191,7 +192,7 @@ static void print(std::string &out, const char *format, Values... values) {
   out += line;
 }
 
-std::string simulator::loadText(const Options &options,
+std::string simulator::loadText(const SimOptions &options,
                                 const SimulationConfig &config,
                                 const SimulationResult &result) {
   Summary summary(config, result);

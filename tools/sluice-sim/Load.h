@@ -8,27 +8,27 @@
 #ifndef SLUICE_TOOLS_SLUICE_SIM_LOAD_H
 #define SLUICE_TOOLS_SLUICE_SIM_LOAD_H
 
-#include "Options.h"
+#include "SimOptions.h"
 
 namespace sluice::simulator {
 
 /// The requests of the options, and how many of them run at a time in which
 /// cache.
-void addRequests(const Options &options, sim::SimulationConfig &config);
+void addRequests(const SimOptions &options, sim::SimulationConfig &config);
 
 /// Stages whose steps take what `options.steps` says.
-sim::SimulationConfig lineConfig(const Options &options);
+sim::SimulationConfig lineConfig(const SimOptions &options);
 
 /// What became of the requests, as one JSON object: `steps` of the first stage
 /// that had rows, with each one's rows and those of them that were answered;
 /// `overlap`, the answered rows of a step by all requests, in the mean; and for
 /// each request when it came and how long it took.
-std::string loadJson(const Options &options,
+std::string loadJson(const SimOptions &options,
                      const sim::SimulationConfig &config,
                      const sim::SimulationResult &result);
 
 /// The same for people.
-std::string loadText(const Options &options,
+std::string loadText(const SimOptions &options,
                      const sim::SimulationConfig &config,
                      const sim::SimulationResult &result);
 

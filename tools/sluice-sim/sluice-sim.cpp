@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Load.h"
-#include "Options.h"
-#include "Report.h"
+#include "SimOptions.h"
+#include "SimReport.h"
 
 #include "runtime/base/StandardOutput.h"
 #include "runtime/sim/FaultScenario.h"
@@ -17,7 +17,7 @@ using namespace sluice::simulator;
 
 /// The configuration of a run on a cluster, without a trace.
 static Expected<sim::SimulationConfig>
-configure(const Options &options, const sim::SimulationPlan &plan) {
+configure(const SimOptions &options, const sim::SimulationPlan &plan) {
   sim::SimulationConfig config = plan.config;
   bool hasDraft = config.placement != sim::SimPlacement::None;
   config.speculation = options.speculation;
@@ -52,7 +52,7 @@ static Expected<sim::SimulationResult> runTraced(sim::SimulationConfig &config,
   return result;
 }
 
-static Status runCluster(Options options) {
+static Status runCluster(SimOptions options) {
   Expected<cluster::ClusterFile> file =
       cluster::readClusterFile(options.clusterFile);
   if (!file)
@@ -83,7 +83,7 @@ static Status runCluster(Options options) {
 }
 
 /// Steps of given times, instead of a cluster's.
-static Status runSteps(const Options &options) {
+static Status runSteps(const SimOptions &options) {
   sim::SimulationConfig config = lineConfig(options);
   Expected<sim::SimulationResult> result = runTraced(config, options.traceFile);
   if (!result)
@@ -161,13 +161,13 @@ std::string Totals::text() const {
 }
 
 /// The options that make the scenario of one seed again.
-static std::string scenarioOptions(const Options &options) {
+static std::string scenarioOptions(const SimOptions &options) {
   std::string given = options.faults ? " --faults" : "";
   given += options.breaks ? " --breaks" : "";
   return given.empty() ? " --seeds 1" : given;
 }
 
-static Status runScenarios(const Options &options) {
+static Status runScenarios(const SimOptions &options) {
   Totals totals;
   totals.mayBreak = options.breaks;
   uint64_t count = options.seeds.value_or(1);
@@ -189,7 +189,7 @@ static Status runScenarios(const Options &options) {
 int main(int argc, char **argv) {
   holdStandardDescriptors();
   std::optional<ExitNow> exit;
-  Options options = parseOptions(argc, argv, exit);
+  SimOptions options = parseOptions(argc, argv, exit);
   if (exit) {
     Status written =
         exit->output.empty() ? Status() : writeOutput(exit->output);

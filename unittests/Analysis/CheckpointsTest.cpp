@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TestModels.h"
+#include "AnalysisModels.h"
 #include "sluice/Analysis/ClusterSpec.h"
 #include "sluice/Analysis/StepCost.h"
 
@@ -28,7 +28,7 @@ namespace {
 
 struct Case {
   ModelShape shape;
-  Device device;
+  DeviceSpec device;
   int64_t stages = 1, latencyMicros = 500, rows = 512;
 };
 

@@ -7,7 +7,7 @@
 
 #include "sluice/Analysis/ClusterSpec.h"
 
-#include "TestModels.h"
+#include "AnalysisModels.h"
 #include "runtime/cluster/ClusterFile.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST(ClusterSpecTest, RandomClustersComeBack) {
       return RowCurve::create(std::move(points)).take();
     };
     for (int64_t n = 0; n < nodes; ++n) {
-      Node node{"n" + std::to_string(n), {}, n > 0 && n + 1 == nodes};
+      NodeSpec node{"n" + std::to_string(n), {}, n > 0 && n + 1 == nodes};
       for (int64_t d = pick(1, 12); d > 0; --d)
         node.devices.push_back(
             {.kind = DeviceKind(pick(0, 1)),

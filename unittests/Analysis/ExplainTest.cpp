@@ -7,7 +7,7 @@
 
 #include "sluice/Analysis/Explain.h"
 
-#include "TestModels.h"
+#include "AnalysisModels.h"
 #include "runtime/cluster/ClusterFile.h"
 #include "sluice/Analysis/ClusterSpec.h"
 #include "sluice/Analysis/StepCost.h"

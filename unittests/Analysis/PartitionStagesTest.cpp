@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TestModels.h"
+#include "AnalysisModels.h"
 #include "sluice/Dialect/Sluice/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"

@@ -7,7 +7,7 @@
 
 #include "sluice/Analysis/StepCost.h"
 
-#include "TestModels.h"
+#include "AnalysisModels.h"
 #include "sluice/Dialect/Sluice/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -88,11 +88,11 @@ TEST(StepCostTest, StretchesAreTheWholeStep) {
   OwningOpRef<ModuleOp> module = parse(&context, modelText(smallShape()));
   ASSERT_TRUE(module);
   auto model = *module->getOps<ir::ModelOp>().begin();
-  Device device{.memoryBytes = 1,
-                .bytesPerSecond = 1e6,
-                .flopsPerSecond = 1e6,
-                .overheadSeconds = 0.25,
-                .rowSeconds = 0.125};
+  DeviceSpec device{.memoryBytes = 1,
+                    .bytesPerSecond = 1e6,
+                    .flopsPerSecond = 1e6,
+                    .overheadSeconds = 0.25,
+                    .rowSeconds = 0.125};
   SmallVector<double> seconds = stretchSeconds(model, 5, 100, device);
   ASSERT_EQ(seconds.size(), 1u);
   EXPECT_NEAR(seconds[0],

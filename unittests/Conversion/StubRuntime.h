@@ -14,7 +14,7 @@
 #ifndef SLUICE_UNITTESTS_CONVERSION_STUBRUNTIME_H
 #define SLUICE_UNITTESTS_CONVERSION_STUBRUNTIME_H
 
-#include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/device/cpu/CpuProgramABI.h"
 
 #include <barrier>
 #include <cstdint>

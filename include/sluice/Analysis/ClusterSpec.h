@@ -65,8 +65,8 @@ Expected<cluster::Place> fromPlaceAttr(const cluster::Cluster &cluster,
 
 /// What a stage is computed on: its device, or what its group is to it
 /// (cluster::groupDevice). Errors: as fromPlaceAttr() and groupDevice().
-Expected<cluster::Device> deviceOf(const cluster::Cluster &cluster,
-                                   ir::StageOp stage);
+Expected<cluster::DeviceSpec> deviceOf(const cluster::Cluster &cluster,
+                                       ir::StageOp stage);
 
 } // namespace sluice
 

@@ -44,7 +44,7 @@ cluster::ModelCost costOfPart(mlir::Operation *part);
 
 /// The steps of a part on a device.
 cluster::StageCost stageCostOf(mlir::Operation *part,
-                               const cluster::Device &device);
+                               const cluster::DeviceSpec &device);
 
 /// One executed op of a part.
 struct ExecutedOp {
@@ -55,7 +55,7 @@ struct ExecutedOp {
 
   /// Seconds in a step of so many rows, all of which want an output.
   double seconds(int64_t rows, int64_t context,
-                 const cluster::Device &device) const {
+                 const cluster::DeviceSpec &device) const {
     return cluster::opSeconds(cost, rows, context, device);
   }
 };
@@ -72,7 +72,7 @@ stretchesOf(mlir::Operation *part);
 /// is in the first.
 llvm::SmallVector<double> stretchSeconds(mlir::Operation *part, int64_t rows,
                                          int64_t context,
-                                         const cluster::Device &device);
+                                         const cluster::DeviceSpec &device);
 
 /// With how many rows the stretches of a part without checkpoints are to be
 /// measured, at most `max`: as many as compute a prompt at full speed
@@ -80,7 +80,7 @@ llvm::SmallVector<double> stretchSeconds(mlir::Operation *part, int64_t rows,
 /// `seconds`, products in columns where they must be. What does not fit with
 /// one row either is left out of that.
 int64_t rowsOfStretches(mlir::Operation *part, int64_t max, int64_t context,
-                        const cluster::Device &device, double seconds);
+                        const cluster::DeviceSpec &device, double seconds);
 
 /// Nanoseconds of a step by row count, as `costs` of the dialect's ops:
 /// positive, and never falling.

@@ -233,7 +233,7 @@ def LowerGraphs : Pass<"sluice-lower-graphs", "::mlir::ModuleOp"> {
   let description = [{
     The runtime calls an emitted function for each capacity of rows, when it
     starts; the function says what the graph consists of, by calls of the
-    runtime (`runtime/device/cuda/ProgramABI.h`).
+    runtime (`runtime/device/cuda/CudaProgramABI.h`).
 
     Example:
 

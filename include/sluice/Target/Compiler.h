@@ -30,7 +30,7 @@ std::optional<Phase> parsePhase(std::string_view name);
 
 /// How a model becomes a pipeline; see the passes shard-tensors,
 /// partition-stages, insert-speculation and insert-checkpoints.
-struct PipelineOptions {
+struct ModelPipelineOptions {
   /// Members of the group that each stage is on; 1: it is on one device.
   int64_t tensorParallel = 1;
   /// Exactly so many stages; 0: as many as serve a request fastest on the
@@ -59,7 +59,7 @@ struct CompileOptions {
   std::vector<std::string> cudaChips;
   /// The CUDA toolkit's folder; empty: it is looked for where chips need it.
   std::string cudaToolkit;
-  PipelineOptions pipeline;
+  ModelPipelineOptions pipeline;
   /// Options of `pipeline` that somebody gave, to name where they cannot be
   /// obeyed: one of any, which only a module of phase model has use for, and
   /// one that only a draft has. Empty: none.

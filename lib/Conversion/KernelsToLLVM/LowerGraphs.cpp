@@ -1,4 +1,4 @@
-//===- LowerGraphs.cpp - sluice.graph as the function that describes it -===//
+//===- LowerGraphs.cpp - sluice.graph as the function that describes it ---===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RuntimeFunctions.h"
-#include "runtime/device/cuda/ProgramABI.h"
+#include "runtime/device/cuda/CudaProgramABI.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
@@ -29,7 +29,7 @@ static_assert(int(ValueDomain::Rows) == SLUICE_DOMAIN_ROWS &&
 namespace {
 
 /// Turns each `sluice.graph` of a module into a function of
-/// runtime/device/cuda/ProgramABI.h.
+/// runtime/device/cuda/CudaProgramABI.h.
 class GraphLowering {
 public:
   explicit GraphLowering(SymbolTable &symbols)

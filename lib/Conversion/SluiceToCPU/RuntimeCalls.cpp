@@ -8,7 +8,7 @@
 #include "RuntimeCalls.h"
 
 #include "lib/Conversion/KernelsToLLVM/RuntimeFunctions.h"
-#include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/device/cpu/CpuProgramABI.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The functions of runtime/device/cpu/ProgramABI.h as emitted code calls them;
-// that header says what each does and what it waits for.
+// The functions of runtime/device/cpu/CpuProgramABI.h as emitted code calls
+// them; that header says what each does and what it waits for.
 //
 //===----------------------------------------------------------------------===//
 

@@ -26,7 +26,7 @@
 #include "lib/Conversion/StepPlanning/StepGraph.h"
 #include "lib/Conversion/StepPlanning/StepLayout.h"
 #include "lib/Conversion/StepPlanning/StepSchedule.h"
-#include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/device/cpu/CpuProgramABI.h"
 #include "runtime/device/cpu/linear/PackedWeight.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
@@ -55,7 +55,8 @@ using namespace sluice::tocpu;
 
 namespace {
 
-/// What the runtime for CPUs asks of a step (runtime/device/cpu/ProgramABI.h).
+/// What the runtime for CPUs asks of a step
+/// (runtime/device/cpu/CpuProgramABI.h).
 struct CPURules : StepTarget {
   StringRef getName() const override { return "a CPU"; }
   FailureOr<std::optional<OperandRecord>>

@@ -1,4 +1,4 @@
-//===- DeviceRules.cpp - what the CUDA runtime asks of a step -----------===//
+//===- DeviceRules.cpp - what the CUDA runtime asks of a step -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,7 @@
 
 #include "DeviceRules.h"
 
-#include "runtime/device/cuda/ProgramABI.h"
+#include "runtime/device/cuda/CudaProgramABI.h"
 #include "runtime/device/cuda/weights/WeightLayout.h"
 
 #include "llvm/ADT/BitVector.h"

@@ -1,4 +1,4 @@
-//===- DeviceRules.h - what the CUDA runtime asks of a step -------------===//
+//===- DeviceRules.h - what the CUDA runtime asks of a step ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 
 namespace sluice::tocuda {
 
-/// The rules of runtime/device/cuda/ProgramABI.h. Operands' formats are its
+/// The rules of runtime/device/cuda/CudaProgramABI.h. Operands' formats are its
 /// SLUICE_OPERAND numbers, which are those of `ir::OperandKind`.
 struct DeviceRules : planning::StepTarget {
   llvm::StringRef getName() const override { return "CUDA"; }

@@ -1,4 +1,4 @@
-//===- GraphEmitter.cpp - the list of a step ----------------------------===//
+//===- GraphEmitter.cpp - the list of a step ------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,7 @@
 
 #include "GraphEmitter.h"
 
-#include "runtime/device/cuda/ProgramABI.h"
+#include "runtime/device/cuda/CudaProgramABI.h"
 
 using namespace mlir;
 using namespace sluice::ir;

@@ -8,7 +8,7 @@
 #ifndef SLUICE_LIB_CONVERSION_STEPPLANNING_ATTENTIONPARAMETERS_H
 #define SLUICE_LIB_CONVERSION_STEPPLANNING_ATTENTIONPARAMETERS_H
 
-#include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/device/cpu/CpuProgramABI.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

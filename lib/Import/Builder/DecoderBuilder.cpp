@@ -49,14 +49,14 @@ Value DecoderBuilder::embed(Value chunk) {
   std::string prefix(names.prefix);
   Value table =
       weights.get(builder, prefix + std::string(names.tokens) + ".weight",
-                  {config.vocabulary, config.hidden}, WeightUse::Tokens);
+                  {config.vocabulary, config.hidden}, TensorUse::Tokens);
   Value hidden = ir::EmbedOp::create(builder, loc, rows(config.hidden), chunk,
                                      table, ir::EmbedIndex::Token);
   if (config.position != PositionKind::Learned)
     return hidden;
   Value positions =
       weights.get(builder, prefix + std::string(names.positions) + ".weight",
-                  {config.context, config.hidden}, WeightUse::Rows);
+                  {config.context, config.hidden}, TensorUse::Rows);
   return add(hidden,
              ir::EmbedOp::create(builder, loc, rows(config.hidden), chunk,
                                  positions, ir::EmbedIndex::Position));
@@ -98,7 +98,7 @@ Value DecoderBuilder::output(Value hidden, Value chunk) {
   std::string table = isTied() ? prefix + std::string(names.tokens) : own;
   Value weight =
       weights.get(builder, table + ".weight",
-                  {config.vocabulary, config.hidden}, WeightUse::Linear);
+                  {config.vocabulary, config.hidden}, TensorUse::Linear);
   Value bias = optionalBias(own, config.vocabulary, config.outputBias);
   return ir::LinearOp::create(builder, loc, rows(config.vocabulary), normed,
                               weight, bias, /*transposed=*/false);
@@ -182,7 +182,7 @@ Value DecoderBuilder::rope(Value input, Value chunk, int64_t heads) {
       weights.fail(failure(model.path(), ": tensor ", quote(names.ropeFactors),
                            ": beside rope.scaling.type it is not supported"));
     factors = weights.get(builder, std::string(names.ropeFactors),
-                          {config.rope.dimensions / 2}, WeightUse::Vector);
+                          {config.rope.dimensions / 2}, TensorUse::Vector);
   }
   return ir::RopeOp::create(builder, loc, input.getType(), input, chunk,
                             factors,
@@ -235,11 +235,11 @@ Value DecoderBuilder::feedForward(int64_t index, Value input) {
 Value DecoderBuilder::norm(const std::string &name, Value input) {
   llvm::APFloat epsilon(config.epsilon);
   Value weight = weights.get(builder, name + ".weight", {config.hidden},
-                             WeightUse::Vector);
+                             TensorUse::Vector);
   if (config.norm == NormKind::RMS)
     return ir::RmsNormOp::create(builder, loc, input, weight, epsilon);
   Value bias =
-      weights.get(builder, name + ".bias", {config.hidden}, WeightUse::Vector);
+      weights.get(builder, name + ".bias", {config.hidden}, TensorUse::Vector);
   return ir::LayerNormOp::create(builder, loc, input, weight, bias, epsilon);
 }
 
@@ -251,7 +251,7 @@ Value DecoderBuilder::linear(const std::string &name, Value input, int64_t out,
     std::swap(shape[0], shape[1]);
   Value weight =
       weights.get(builder, name + ".weight", shape,
-                  transposed ? WeightUse::Transposed : WeightUse::Linear);
+                  transposed ? TensorUse::Transposed : TensorUse::Linear);
   return ir::LinearOp::create(builder, loc, rows(out), input, weight,
                               optionalBias(name, out, bias), transposed);
 }
@@ -262,7 +262,7 @@ Value DecoderBuilder::optionalBias(const std::string &name, int64_t size,
   if (bias == Bias::None ||
       (bias == Bias::IfPresent && !weights.contains(tensor)))
     return {};
-  return weights.get(builder, tensor, {size}, WeightUse::Vector);
+  return weights.get(builder, tensor, {size}, TensorUse::Vector);
 }
 
 Value DecoderBuilder::add(Value lhs, Value rhs) {

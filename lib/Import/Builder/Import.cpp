@@ -9,8 +9,8 @@
 
 #include "DecoderBuilder.h"
 #include "runtime/text/jinja/TurnEnd.h"
+#include "sluice/Import/ImportTokenizer.h"
 #include "sluice/Import/Support/Quote.h"
-#include "sluice/Import/Tokenizer.h"
 #include "sluice/Support/Diagnostics.h"
 
 #include "mlir/IR/Verifier.h"

@@ -54,7 +54,7 @@ void WeightTable::declareFilesBefore(mlir::Operation *op) {
   moduleBuilder.setInsertionPoint(op);
   mlir::Location loc = moduleBuilder.getUnknownLoc();
   for (size_t i = 0; i < model.files().size(); ++i) {
-    const ModelFile &file = model.files()[i];
+    const SourceFile &file = model.files()[i];
     ir::FileOp::create(
         moduleBuilder, loc, fileSymbol(i), toAbsolutePath(file.path),
         static_cast<int64_t>(file.bytes.size()), fileIdentity(file.bytes));
@@ -75,16 +75,16 @@ void WeightTable::fail(const Status &status) {
 /// What a weight is computed in: as it is stored, unless it is to be quantised.
 Expected<Format> WeightTable::computedFormat(Format stored,
                                              llvm::ArrayRef<int64_t> shape,
-                                             WeightUse use) const {
-  bool isMatrix = use == WeightUse::Tokens || use == WeightUse::Linear ||
-                  use == WeightUse::Transposed;
+                                             TensorUse use) const {
+  bool isMatrix = use == TensorUse::Tokens || use == TensorUse::Linear ||
+                  use == TensorUse::Transposed;
   if (!quantize || !isMatrix || stored == *quantize)
     return stored;
   std::string_view wanted = formatInfo(*quantize).name;
   if (isQuantized(stored))
     return failure("cannot be quantised to ", wanted, ": it is stored as ",
                    formatInfo(stored).name, " already");
-  if (use == WeightUse::Transposed)
+  if (use == TensorUse::Transposed)
     return failure("cannot be quantised to ", wanted,
                    ": it is stored as [in, out], and blocks run along 'in'");
   if (!rowBytes(*quantize, shape.back()))
@@ -96,7 +96,7 @@ Expected<Format> WeightTable::computedFormat(Format stored,
 
 Expected<mlir::RankedTensorType>
 WeightTable::typeOf(const StoredTensor &tensor, llvm::ArrayRef<int64_t> shape,
-                    WeightUse use) {
+                    TensorUse use) {
   if (llvm::ArrayRef(tensor.shape) != shape)
     return failure("its shape is ", shapeText(tensor.shape),
                    ", the configuration asks for ", shapeText(shape));
@@ -105,8 +105,8 @@ WeightTable::typeOf(const StoredTensor &tensor, llvm::ArrayRef<int64_t> shape,
                    " are not supported (F32, F16, BF16 and F8_E4M3 are)");
   // Numbers whose scales lie apart.
   bool isE4M3 = tensor.format == Format::E4M3;
-  bool needsPlain = use == WeightUse::Vector || use == WeightUse::Transposed ||
-                    (isE4M3 && use != WeightUse::Linear);
+  bool needsPlain = use == TensorUse::Vector || use == TensorUse::Transposed ||
+                    (isE4M3 && use != TensorUse::Linear);
   if (needsPlain && isQuantized(*tensor.format))
     return failure("is stored as ", tensor.type,
                    "; f32, f16 or bf16 is supported for it");
@@ -165,7 +165,7 @@ WeightTable::declareScales(const StoredTensor &tensor) {
 /// Finds the tensor and writes its `sluice.weight`; null on an error.
 mlir::RankedTensorType WeightTable::declare(const std::string &name,
                                             llvm::ArrayRef<int64_t> shape,
-                                            WeightUse use) {
+                                            TensorUse use) {
   const StoredTensor *tensor = model.find(name);
   if (!tensor) {
     fail(failure(model.path(), ": tensor ", quote(name), ": missing"));
@@ -194,7 +194,7 @@ mlir::RankedTensorType WeightTable::declare(const std::string &name,
 }
 
 mlir::Value WeightTable::get(mlir::OpBuilder &builder, const std::string &name,
-                             llvm::ArrayRef<int64_t> shape, WeightUse use) {
+                             llvm::ArrayRef<int64_t> shape, TensorUse use) {
   mlir::RankedTensorType &type = types[name];
   if (!type && firstError.ok())
     type = declare(name, shape, use);

@@ -18,7 +18,7 @@
 namespace sluice::importer {
 
 /// What a weight is used for; decides whether it may be quantised.
-enum class WeightUse {
+enum class TensorUse {
   Vector,     ///< norms, biases: a row
   Rows,       ///< a table that rows are taken from and that stays as it is
   Tokens,     ///< a table of tokens' rows, which may be a product's weight too
@@ -45,7 +45,7 @@ public:
   /// The value of a weight, at the builder's place. The shape is what the
   /// configuration asks for.
   mlir::Value get(mlir::OpBuilder &builder, const std::string &name,
-                  llvm::ArrayRef<int64_t> shape, WeightUse use);
+                  llvm::ArrayRef<int64_t> shape, TensorUse use);
 
   /// Marks a tensor as known, though the module does not use it.
   void markUsed(std::string_view name) { types.try_emplace(name); }
@@ -60,14 +60,14 @@ private:
   /// Errors name the tensor, not its file.
   Expected<mlir::RankedTensorType> typeOf(const StoredTensor &tensor,
                                           llvm::ArrayRef<int64_t> shape,
-                                          WeightUse use);
+                                          TensorUse use);
   Expected<Format> computedFormat(Format stored, llvm::ArrayRef<int64_t> shape,
-                                  WeightUse use) const;
+                                  TensorUse use) const;
   /// Declares the scales of a tensor of e4m3 numbers. Errors name the scales'
   /// tensor and its file.
   Expected<mlir::FlatSymbolRefAttr> declareScales(const StoredTensor &tensor);
   mlir::RankedTensorType declare(const std::string &name,
-                                 llvm::ArrayRef<int64_t> shape, WeightUse use);
+                                 llvm::ArrayRef<int64_t> shape, TensorUse use);
   std::string fileSymbol(size_t file) const {
     return "f" + std::to_string(file);
   }

@@ -80,13 +80,13 @@ std::optional<double> loadFloat(ValueType type, const uint8_t *bytes) {
 
 } // namespace
 
-std::string Value::typeName() const {
+std::string MetadataValue::typeName() const {
   if (!isArray())
     return std::string(valueTypeName(kind));
   return "array of " + std::string(valueTypeName(element));
 }
 
-std::optional<uint64_t> Value::asUInt() const {
+std::optional<uint64_t> MetadataValue::asUInt() const {
   if (kind == ValueType::UInt64)
     return load<uint64_t>(payload.data());
   std::optional<int64_t> value = asInt();
@@ -95,32 +95,32 @@ std::optional<uint64_t> Value::asUInt() const {
   return static_cast<uint64_t>(*value);
 }
 
-std::optional<int64_t> Value::asInt() const {
+std::optional<int64_t> MetadataValue::asInt() const {
   return loadInt(kind, payload.data());
 }
 
-std::optional<double> Value::asFloat() const {
+std::optional<double> MetadataValue::asFloat() const {
   return loadFloat(kind, payload.data());
 }
 
-std::optional<bool> Value::asBool() const {
+std::optional<bool> MetadataValue::asBool() const {
   if (kind != ValueType::Bool)
     return std::nullopt;
   return payload[0] != 0;
 }
 
-std::optional<std::string_view> Value::asString() const {
+std::optional<std::string_view> MetadataValue::asString() const {
   if (kind != ValueType::String)
     return std::nullopt;
   return std::string_view(reinterpret_cast<const char *>(payload.data()),
                           payload.size());
 }
 
-const std::vector<std::string_view> *Value::asStrings() const {
+const std::vector<std::string_view> *MetadataValue::asStrings() const {
   return isArray() && element == ValueType::String ? &strings : nullptr;
 }
 
-std::optional<std::vector<int64_t>> Value::asInts() const {
+std::optional<std::vector<int64_t>> MetadataValue::asInts() const {
   if (!isArray())
     return std::nullopt;
   std::vector<int64_t> values;
@@ -135,7 +135,7 @@ std::optional<std::vector<int64_t>> Value::asInts() const {
   return values;
 }
 
-std::optional<std::vector<float>> Value::asFloats() const {
+std::optional<std::vector<float>> MetadataValue::asFloats() const {
   if (!isArray() ||
       (element != ValueType::Float32 && element != ValueType::Float64))
     return std::nullopt;
@@ -147,7 +147,7 @@ std::optional<std::vector<float>> Value::asFloats() const {
   return values;
 }
 
-std::optional<std::vector<bool>> Value::asBools() const {
+std::optional<std::vector<bool>> MetadataValue::asBools() const {
   if (!isArray() || element != ValueType::Bool)
     return std::nullopt;
   std::vector<bool> values;
@@ -157,7 +157,7 @@ std::optional<std::vector<bool>> Value::asBools() const {
   return values;
 }
 
-const Value *GGUFFile::find(std::string_view key) const {
+const MetadataValue *GGUFFile::find(std::string_view key) const {
   auto found = entryIndex.find(key);
   return found == entryIndex.end() ? nullptr : &entries[found->second].value;
 }
@@ -167,9 +167,10 @@ namespace {
 /// The value of `key` through `read`, where there is one.
 template <typename T>
 Expected<std::optional<T>> typed(const GGUFFile &file, std::string_view key,
-                                 std::optional<T> (Value::*read)() const,
+                                 std::optional<T> (MetadataValue::*read)()
+                                     const,
                                  std::string_view wanted) {
-  const Value *value = file.find(key);
+  const MetadataValue *value = file.find(key);
   if (!value)
     return std::optional<T>();
   std::optional<T> result = (value->*read)();
@@ -183,14 +184,14 @@ Expected<std::optional<T>> typed(const GGUFFile &file, std::string_view key,
 
 Expected<std::optional<uint64_t>>
 GGUFFile::uintValue(std::string_view key) const {
-  return typed(*this, key, &Value::asUInt, "a non-negative integer");
+  return typed(*this, key, &MetadataValue::asUInt, "a non-negative integer");
 }
 
 Expected<std::optional<bool>> GGUFFile::boolValue(std::string_view key) const {
-  return typed(*this, key, &Value::asBool, "a bool");
+  return typed(*this, key, &MetadataValue::asBool, "a bool");
 }
 
 Expected<std::optional<std::string_view>>
 GGUFFile::stringValue(std::string_view key) const {
-  return typed(*this, key, &Value::asString, "a string");
+  return typed(*this, key, &MetadataValue::asString, "a string");
 }

@@ -92,17 +92,18 @@ Expected<GGUFFile> GGUFFile::parse(std::string name,
   GGUFFile file;
   file.name = std::move(name);
   file.content = bytes;
-  if (Status status = Parser(file).parse(); !status.ok())
+  if (Status status = GGUFParser(file).parse(); !status.ok())
     return status.withContext(file.name);
   return file;
 }
 
-Status Parser::endsIn(const std::string &what) const {
+Status GGUFParser::endsIn(const std::string &what) const {
   return failure(what, " at byte ", position, ": the file ends at byte ",
                  bytes.size());
 }
 
-template <typename T> Status Parser::read(T &value, const std::string &what) {
+template <typename T>
+Status GGUFParser::read(T &value, const std::string &what) {
   if (remaining() < sizeof(T))
     return endsIn(what);
   std::memcpy(&value, bytes.data() + position, sizeof(T));
@@ -110,7 +111,7 @@ template <typename T> Status Parser::read(T &value, const std::string &what) {
   return {};
 }
 
-Status Parser::readString(std::string_view &text, const std::string &what) {
+Status GGUFParser::readString(std::string_view &text, const std::string &what) {
   uint64_t length = 0;
   if (Status s = read(length, what); !s.ok())
     return s;
@@ -122,13 +123,13 @@ Status Parser::readString(std::string_view &text, const std::string &what) {
   return {};
 }
 
-Status Parser::parse() {
+Status GGUFParser::parse() {
   if (Status s = parseHeader(); !s.ok())
     return s;
   for (uint64_t i = 0; i < entryCount; ++i)
     if (Status s = parseEntry(i); !s.ok())
       return s;
-  if (const Value *value = file.find("general.alignment")) {
+  if (const MetadataValue *value = file.find("general.alignment")) {
     std::optional<uint64_t> wanted = value->asUInt();
     if (value->type() != ValueType::UInt32 || !std::has_single_bit(*wanted))
       return failure("general.alignment: not a power of two of type uint32");
@@ -140,7 +141,7 @@ Status Parser::parse() {
   return placeTensors();
 }
 
-Status Parser::parseHeader() {
+Status GGUFParser::parseHeader() {
   if (bytes.size() < 4 || std::memcmp(bytes.data(), "GGUF", 4) != 0)
     return failure("header: not a GGUF file (it does not begin with 'GGUF')");
   position = 4;
@@ -167,7 +168,7 @@ Status Parser::parseHeader() {
   return {};
 }
 
-Status Parser::parseEntry(uint64_t index) {
+Status GGUFParser::parseEntry(uint64_t index) {
   std::string place = "metadata entry " + std::to_string(index);
   MetadataEntry entry;
   if (Status s = readString(entry.key, place + ": key"); !s.ok())
@@ -183,7 +184,7 @@ Status Parser::parseEntry(uint64_t index) {
   return {};
 }
 
-Status Parser::parseValue(Value &value, std::string_view key) {
+Status GGUFParser::parseValue(MetadataValue &value, std::string_view key) {
   std::string place = "metadata " + quote(key);
   uint32_t type = 0;
   if (Status s = read(type, place + ": type"); !s.ok())
@@ -194,7 +195,7 @@ Status Parser::parseValue(Value &value, std::string_view key) {
   return value.isArray() ? parseArray(value, place) : parseScalar(value, place);
 }
 
-Status Parser::parseScalar(Value &value, const std::string &place) {
+Status GGUFParser::parseScalar(MetadataValue &value, const std::string &place) {
   if (value.kind == ValueType::String) {
     std::string_view text;
     if (Status s = readString(text, place); !s.ok())
@@ -212,7 +213,7 @@ Status Parser::parseScalar(Value &value, const std::string &place) {
   return {};
 }
 
-Status Parser::parseArray(Value &value, const std::string &place) {
+Status GGUFParser::parseArray(MetadataValue &value, const std::string &place) {
   uint32_t type = 0;
   if (Status s = read(type, place + ": element type"); !s.ok())
     return s;
@@ -250,7 +251,7 @@ Status Parser::parseArray(Value &value, const std::string &place) {
   return {};
 }
 
-Status Parser::parseTensor(uint64_t index) {
+Status GGUFParser::parseTensor(uint64_t index) {
   TensorInfo info;
   std::string place = "tensor " + std::to_string(index);
   if (Status s = readString(info.name, place + ": name"); !s.ok())
@@ -286,7 +287,7 @@ Status Parser::parseTensor(uint64_t index) {
   return {};
 }
 
-Status Parser::parseDimensions(TensorInfo &info, const std::string &place) {
+Status GGUFParser::parseDimensions(TensorInfo &info, const std::string &place) {
   uint32_t dimensions = 0;
   if (Status s = read(dimensions, place + ": dimensions"); !s.ok())
     return s;
@@ -309,7 +310,7 @@ Status Parser::parseDimensions(TensorInfo &info, const std::string &place) {
 }
 
 /// Makes offsets absolute and checks that every tensor has its own bytes.
-Status Parser::placeTensors() {
+Status GGUFParser::placeTensors() {
   if (file.infos.empty())
     return {};
   uint64_t start = (position + alignment - 1) / alignment * alignment;

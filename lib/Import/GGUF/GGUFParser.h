@@ -19,9 +19,9 @@ namespace sluice::gguf {
 uint64_t valueTypeBytes(ValueType type);
 
 /// Walks the bytes of a file from its front and fills a GGUFFile.
-class Parser {
+class GGUFParser {
 public:
-  Parser(GGUFFile &file) : file(file), bytes(file.content) {}
+  GGUFParser(GGUFFile &file) : file(file), bytes(file.content) {}
 
   /// Errors carry no path; the caller puts it before them.
   Status parse();
@@ -29,9 +29,9 @@ public:
 private:
   Status parseHeader();
   Status parseEntry(uint64_t index);
-  Status parseValue(Value &value, std::string_view key);
-  Status parseScalar(Value &value, const std::string &place);
-  Status parseArray(Value &value, const std::string &place);
+  Status parseValue(MetadataValue &value, std::string_view key);
+  Status parseScalar(MetadataValue &value, const std::string &place);
+  Status parseArray(MetadataValue &value, const std::string &place);
   Status parseTensor(uint64_t index);
   Status parseDimensions(TensorInfo &info, const std::string &place);
   Status placeTensors();

@@ -67,7 +67,7 @@ Expected<ModelFiles> ModelFiles::openGGUF(const std::string &path) {
                  std::string(names.parallelNorm) + ".weight"))
     model.decoder.residual = Residual::ParallelTwoNorms;
 
-  const gguf::Value *tokens = file->find("tokenizer.ggml.tokens");
+  const gguf::MetadataValue *tokens = file->find("tokenizer.ggml.tokens");
   if (file->find("tokenizer.ggml.model"))
     model.tokenizerFile = {0, TokenizerKind::GGUF};
   if (Status s = model.settleVocabulary(path, tokens ? tokens->arraySize() : 0);

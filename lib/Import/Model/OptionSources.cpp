@@ -69,7 +69,7 @@ OptionValue fromJSONValue(const json &value) {
                              " elements"}};
 }
 
-OptionValue fromGGUFArray(const gguf::Value &value) {
+OptionValue fromGGUFArray(const gguf::MetadataValue &value) {
   OptionValue::List list;
   if (value.arraySize() <= longestList) {
     if (auto integers = value.asInts()) {
@@ -91,7 +91,7 @@ OptionValue fromGGUFArray(const gguf::Value &value) {
   return {OptionValue::Other{"an " + value.typeName()}};
 }
 
-OptionValue fromGGUFValue(const gguf::Value &value) {
+OptionValue fromGGUFValue(const gguf::MetadataValue &value) {
   if (value.isArray())
     return fromGGUFArray(value);
   if (auto held = value.asBool())

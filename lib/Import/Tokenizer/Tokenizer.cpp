@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "sluice/Import/Tokenizer.h"
 #include "runtime/base/FileIdentity.h"
 #include "runtime/base/MappedFile.h"
 #include "sluice/Import/GGUF/GGUFFile.h"
 #include "sluice/Import/GGUF/GGUFTokenizer.h"
 #include "sluice/Import/HuggingFace/TokenizerJson.h"
+#include "sluice/Import/ImportTokenizer.h"
 
 #include "llvm/Support/Path.h"
 

@@ -27,7 +27,7 @@ protected:
 
   std::unique_ptr<LocalModel> make(const std::vector<TinyPart> &parts,
                                    const LocalModelLimits &limits) {
-    std::vector<Program> programs;
+    std::vector<CpuProgram> programs;
     for (TinyPart part : parts)
       programs.push_back(tiny.program(part));
     Expected<std::unique_ptr<LocalModel>> made =
@@ -123,7 +123,7 @@ TEST_F(LocalModelTest, ARefusedStepChangesNothing) {
 TEST_F(LocalModelTest, StagesMustFollowEachOther) {
   auto message = [&](const std::vector<TinyPart> &parts,
                      const LocalModelLimits &limits = {}, auto... change) {
-    std::vector<Program> programs;
+    std::vector<CpuProgram> programs;
     for (TinyPart part : parts)
       programs.push_back(tiny.program(part));
     (change(programs), ...);

@@ -19,7 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/app/test/TestStages.h"
-#include "runtime/device/cuda/ProgramABI.h"
+#include "runtime/device/cuda/CudaProgramABI.h"
 
 #include <climits>
 #include <cstdio>

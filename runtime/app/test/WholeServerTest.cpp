@@ -58,12 +58,12 @@ protected:
     return 0;
   }
 
-  Answer ask(std::string_view path, const json &body) const {
+  ReadAnswer ask(std::string_view path, const json &body) const {
     TestClient client(port);
     client.send(post(path, body.dump(), "Content-Type: application/json\r\n"));
     return client.read();
   }
-  Answer look(std::string_view path) const {
+  ReadAnswer look(std::string_view path) const {
     TestClient client(port);
     client.send(get(path));
     return client.read();
@@ -71,7 +71,7 @@ protected:
   std::string textOf(json body) const {
     body["temperature"] = 0;
     body["max_tokens"] = 6;
-    Answer answer = ask(completions, body);
+    ReadAnswer answer = ask(completions, body);
     EXPECT_EQ(answer.status, 200) << answer.body;
     json parsed = json::parse(answer.body, nullptr, false);
     return parsed.is_object() ? parsed["choices"].dump() : "";

@@ -69,14 +69,14 @@ TEST(BenchOptionsTest, Defaults) {
   EXPECT_EQ(parse("", options), "");
   EXPECT_EQ(options.workload.arrival, Arrival::All);
   EXPECT_EQ(options.prompt.form, PromptForm::Tokens);
-  EXPECT_EQ(options.http.api.endpoint, Endpoint::Completions);
+  EXPECT_EQ(options.http.api.endpoint, BenchEndpoint::Completions);
   EXPECT_FALSE(options.goodput.any());
 }
 
 TEST(BenchOptionsTest, ChatTakesText) {
   BenchOptions options;
   EXPECT_EQ(parse("--url http://h --endpoint chat", options), "");
-  EXPECT_EQ(options.http.api.endpoint, Endpoint::Chat);
+  EXPECT_EQ(options.http.api.endpoint, BenchEndpoint::Chat);
   EXPECT_EQ(options.prompt.form, PromptForm::Text);
   EXPECT_EQ(
       parse("--url http://h --endpoint chat --prompt-form tokens", options),

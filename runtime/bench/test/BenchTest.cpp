@@ -37,7 +37,7 @@ BenchOptions someOptions() {
   return options;
 }
 
-Script usual(const RequestSpec &spec) { return steady(spec, 30ms, 10ms); }
+FakeScript usual(const BenchRequest &spec) { return steady(spec, 30ms, 10ms); }
 
 TEST(BenchTest, RunsAndSaves) {
   BenchOptions options = someOptions();
@@ -88,8 +88,9 @@ TEST(BenchTest, WarmsUpFirst) {
 TEST(BenchTest, AWarmupThatFails) {
   BenchOptions options = someOptions();
   options.warmupRequests = 3;
-  FakeBackend backend([](const RequestSpec &) {
-    return Script{{}, 1ms, {.errorKind = "connect", .error = "nobody there"}};
+  FakeBackend backend([](const BenchRequest &) {
+    return FakeScript{
+        {}, 1ms, {.errorKind = "connect", .error = "nobody there"}};
   });
   EXPECT_EQ(runBench(options, backend, {}).status().message(),
             "no request of the warm-up succeeded: nobody there");

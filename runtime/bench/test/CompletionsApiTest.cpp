@@ -16,11 +16,11 @@ using nlohmann::json;
 
 namespace {
 
-RequestSpec someSpec() { return {3, Time(0), 4, 99, 0xFFFFFFFF80000005u}; }
+BenchRequest someSpec() { return {3, Time(0), 4, 99, 0xFFFFFFFF80000005u}; }
 
 TEST(CompletionsApiTest, Bodies) {
-  ApiOptions api = {Endpoint::Completions, "m\"1", 0.5};
-  PromptOptions prompt = {PromptForm::Tokens, 0, 100};
+  ApiOptions api = {BenchEndpoint::Completions, "m\"1", 0.5};
+  PromptShape prompt = {PromptForm::Tokens, 0, 100};
   json body = json::parse(requestBody(api, prompt, someSpec(), 0));
   EXPECT_EQ(body["model"], "m\"1");
   EXPECT_EQ(body["prompt"], json(promptTokens(prompt, someSpec(), 0)));
@@ -34,7 +34,7 @@ TEST(CompletionsApiTest, Bodies) {
   prompt.form = PromptForm::Text;
   body = json::parse(requestBody(api, prompt, someSpec(), 0));
   EXPECT_EQ(body["prompt"], promptText(prompt, someSpec(), 0));
-  api.endpoint = Endpoint::Chat;
+  api.endpoint = BenchEndpoint::Chat;
   body = json::parse(requestBody(api, prompt, someSpec(), 0));
   EXPECT_FALSE(body.contains("prompt"));
   EXPECT_EQ(body["messages"],
@@ -43,13 +43,14 @@ TEST(CompletionsApiTest, Bodies) {
 }
 
 struct Case {
-  Endpoint endpoint;
+  BenchEndpoint endpoint;
   const char *data;
   bool hasOutput, finished;
 };
 
 TEST(CompletionsApiTest, WhatCountsAsOutput) {
-  const Endpoint text = Endpoint::Completions, chat = Endpoint::Chat;
+  const BenchEndpoint text = BenchEndpoint::Completions,
+                      chat = BenchEndpoint::Chat;
   const Case cases[] = {
       {text, R"({"choices":[{"text":"a","finish_reason":null}]})", true, false},
       {text, R"({"choices":[{"text":"a"}]})", true, false},
@@ -90,27 +91,27 @@ TEST(CompletionsApiTest, WhatCountsAsOutput) {
 TEST(CompletionsApiTest, Usage) {
   StreamChunk chunk = *readChunk(
       R"({"choices":[],"usage":{"prompt_tokens":8,"completion_tokens":12}})",
-      Endpoint::Completions);
+      BenchEndpoint::Completions);
   EXPECT_EQ(chunk.promptTokens, 8);
   EXPECT_EQ(chunk.outputTokens, 12);
   for (const char *data :
        {R"({"usage":null})", R"({"usage":{"prompt_tokens":"8"}})",
         R"({"usage":[1]})", R"({"usage":{"prompt_tokens":1.5}})",
         R"({"usage":{"prompt_tokens":18446744073709551615}})"})
-    EXPECT_EQ(readChunk(data, Endpoint::Chat)->promptTokens, -1) << data;
+    EXPECT_EQ(readChunk(data, BenchEndpoint::Chat)->promptTokens, -1) << data;
 }
 
 TEST(CompletionsApiTest, Errors) {
   EXPECT_EQ(readChunk(R"({"error":{"message":"no room","code":500}})",
-                      Endpoint::Completions)
+                      BenchEndpoint::Completions)
                 ->error,
             "no room");
-  EXPECT_EQ(readChunk(R"({"error":"no room"})", Endpoint::Chat)->error,
+  EXPECT_EQ(readChunk(R"({"error":"no room"})", BenchEndpoint::Chat)->error,
             "no room");
-  EXPECT_EQ(readChunk(R"({"error":{"code":5}})", Endpoint::Chat)->error,
+  EXPECT_EQ(readChunk(R"({"error":{"code":5}})", BenchEndpoint::Chat)->error,
             R"({"code":5})");
   for (const char *data : {"", "x", "[1]", "5", "{", "{}}", "\xFF"}) {
-    Expected<StreamChunk> chunk = readChunk(data, Endpoint::Completions);
+    Expected<StreamChunk> chunk = readChunk(data, BenchEndpoint::Completions);
     ASSERT_FALSE(chunk) << data;
     EXPECT_EQ(chunk.status().message().find(
                   "an event's data is not a JSON object: '"),

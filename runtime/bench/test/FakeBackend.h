@@ -17,7 +17,7 @@
 namespace sluice::bench::test {
 
 /// When a request's output comes, after its start, and how it ends.
-struct Script {
+struct FakeScript {
   std::vector<std::pair<Time, int64_t>> pieces; ///< when, how many tokens
   Time end{0};                                  ///< below 0: never
   Ending ending;
@@ -27,20 +27,20 @@ struct Script {
 /// next, nothing else does but what start() is told to cost.
 class FakeBackend : public Backend {
 public:
-  explicit FakeBackend(std::function<Script(const RequestSpec &)> script)
+  explicit FakeBackend(std::function<FakeScript(const BenchRequest &)> script)
       : script(std::move(script)) {}
 
   Time now() override { return clock; }
 
-  void prepare(const RequestSpec &spec) override {
+  void prepare(const BenchRequest &spec) override {
     prepared.insert(spec.index);
     maxAhead = std::max(maxAhead, prepared.size() - started.size());
   }
 
-  void start(const RequestSpec &spec, Observer &observer) override {
+  void start(const BenchRequest &spec, Observer &observer) override {
     started.push_back(spec.index);
     prepared.insert(spec.index);
-    Script answer = script(spec);
+    FakeScript answer = script(spec);
     for (const auto &[after, tokens] : answer.pieces)
       add(spec.index, clock + after,
           [&observer, index = spec.index, tokens = tokens](Time at) {
@@ -94,14 +94,14 @@ private:
     events.emplace(at, Event{index, std::move(tell)});
   }
 
-  std::function<Script(const RequestSpec &)> script;
+  std::function<FakeScript(const BenchRequest &)> script;
   std::multimap<Time, Event> events;
 };
 
 /// First output after `first`, then a token each `gap`, `spec.outputTokens` of
 /// them, as the server says too.
-inline Script steady(const RequestSpec &spec, Time first, Time gap) {
-  Script script;
+inline FakeScript steady(const BenchRequest &spec, Time first, Time gap) {
+  FakeScript script;
   for (int64_t i = 0; i < spec.outputTokens; ++i)
     script.pieces.emplace_back(first + i * gap, 0);
   script.end = script.pieces.back().first;

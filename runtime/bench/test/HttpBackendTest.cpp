@@ -120,7 +120,7 @@ TEST(HttpBackendTest, ChatWithAKeyBehindAPath) {
   });
   HttpOptions options;
   options.apiKey = "key";
-  options.api.endpoint = Endpoint::Chat;
+  options.api.endpoint = BenchEndpoint::Chat;
   options.api.model = "mine";
   std::unique_ptr<Backend> backend =
       backendFor(server.url() + "/openai/v1/", options);

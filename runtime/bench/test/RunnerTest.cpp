@@ -32,7 +32,7 @@ Workload fixed(size_t count, Time interval, int64_t tokens = 3) {
 }
 
 /// First output after 30 ms, then one each 10 ms.
-Script usual(const RequestSpec &spec) { return steady(spec, 30ms, 10ms); }
+FakeScript usual(const BenchRequest &spec) { return steady(spec, 30ms, 10ms); }
 
 TEST(RunnerTest, StartsInTimeWhateverAStartCosts) {
   FakeBackend backend(usual);
@@ -70,10 +70,10 @@ TEST(RunnerTest, LatenessIsNotPassedOn) {
 }
 
 TEST(RunnerTest, Measures) {
-  FakeBackend backend([](const RequestSpec &spec) {
+  FakeBackend backend([](const BenchRequest &spec) {
     // The server counts nothing; the backend knows of one piece that it has
     // three tokens.
-    Script script = {{{10ms, 0}, {30ms, 3}}, 30ms, {}};
+    FakeScript script = {{{10ms, 0}, {30ms, 3}}, 30ms, {}};
     if (spec.index == 0) {
       script = {{{40ms, 0}, {50ms, 0}, {75ms, 0}}, 80ms, {}};
       script.ending.promptTokens = 9;
@@ -103,7 +103,7 @@ TEST(RunnerTest, Measures) {
 
 TEST(RunnerTest, AClosedLoopKeepsItsPlacesFull) {
   FakeBackend backend(
-      [](const RequestSpec &spec) { return steady(spec, 30ms, 10ms); });
+      [](const BenchRequest &spec) { return steady(spec, 30ms, 10ms); });
   RunnerOptions options;
   options.closedLoop = true;
   options.maxInFlight = 4;
@@ -139,8 +139,8 @@ TEST(RunnerTest, AnOpenLoopHoldsBackWhatIsTooMuch) {
 }
 
 TEST(RunnerTest, ErrorsAreTheirRequestsOwn) {
-  FakeBackend backend([](const RequestSpec &spec) {
-    Script script = usual(spec);
+  FakeBackend backend([](const BenchRequest &spec) {
+    FakeScript script = usual(spec);
     if (spec.index == 1)
       script.ending = {.errorKind = "http_429", .error = "too many"};
     if (spec.index == 2)
@@ -156,8 +156,8 @@ TEST(RunnerTest, ErrorsAreTheirRequestsOwn) {
 }
 
 TEST(RunnerTest, WhatTakesTooLongIsAborted) {
-  FakeBackend backend([](const RequestSpec &spec) {
-    Script script = usual(spec);
+  FakeBackend backend([](const BenchRequest &spec) {
+    FakeScript script = usual(spec);
     if (spec.index % 2 == 1)
       script.end = -1ms; // never
     return script;
@@ -179,7 +179,8 @@ TEST(RunnerTest, WhatTakesTooLongIsAborted) {
 
 /// A time-out's place goes to the next one.
 TEST(RunnerTest, ATimeoutFreesItsPlace) {
-  FakeBackend backend([](const RequestSpec &) { return Script{{}, -1ms, {}}; });
+  FakeBackend backend(
+      [](const BenchRequest &) { return FakeScript{{}, -1ms, {}}; });
   RunnerOptions options;
   options.closedLoop = true;
   options.maxInFlight = 2;
@@ -191,7 +192,7 @@ TEST(RunnerTest, ATimeoutFreesItsPlace) {
 
 TEST(RunnerTest, StopsWhenAsked) {
   FakeBackend backend(
-      [](const RequestSpec &spec) { return steady(spec, 30ms, 10ms); });
+      [](const BenchRequest &spec) { return steady(spec, 30ms, 10ms); });
   Time begin = backend.clock;
   RunnerOptions options;
   options.shouldStop = [&] { return backend.clock >= begin + 105ms; };
@@ -211,7 +212,8 @@ TEST(RunnerTest, StopsWhenAsked) {
 
 /// However long there is nothing to do, it asks.
 TEST(RunnerTest, AsksOftenWhetherToStop) {
-  FakeBackend backend([](const RequestSpec &) { return Script{{}, -1ms, {}}; });
+  FakeBackend backend(
+      [](const BenchRequest &) { return FakeScript{{}, -1ms, {}}; });
   RunnerOptions options;
   int asked = 0;
   options.shouldStop = [&] { return ++asked > 100; };
@@ -222,9 +224,9 @@ TEST(RunnerTest, AsksOftenWhetherToStop) {
 
 TEST(RunnerTest, TellsItsProgress) {
   FakeBackend backend(usual);
-  std::vector<Progress> reported;
+  std::vector<RunProgress> reported;
   RunnerOptions options;
-  options.onProgress = [&](const Progress &progress) {
+  options.onProgress = [&](const RunProgress &progress) {
     reported.push_back(progress);
   };
   runWorkload(fixed(200, 10ms), backend, options);
@@ -258,7 +260,7 @@ TEST(RunnerTest, OverlapsAsArrivalsDo) {
   options.outputTokens = LengthDistribution(512);
   constexpr Time step = Time(5800ms) / 512;
   FakeBackend backend(
-      [&](const RequestSpec &spec) { return steady(spec, step, step); });
+      [&](const BenchRequest &spec) { return steady(spec, step, step); });
   RunRecord run = runWorkload(*makeWorkload(options), backend, {});
   EXPECT_NEAR(double(run.duration / 1ms), 31 * 500 + 5800, 2);
   EXPECT_EQ(run.peakInFlight, 12u);

@@ -75,7 +75,7 @@ TEST(WorkloadTest, ARequestStaysWhatItIs) {
 TEST(WorkloadTest, AllAndFixed) {
   Workload workload = *makeWorkload({});
   EXPECT_EQ(workload.size(), 32u);
-  for (const RequestSpec &spec : workload)
+  for (const BenchRequest &spec : workload)
     EXPECT_EQ(spec.arrival, Time(0));
   workload = *makeWorkload(optionsFor(Arrival::Fixed, 12.5));
   for (size_t i = 0; i < workload.size(); ++i)

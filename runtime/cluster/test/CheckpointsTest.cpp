@@ -21,7 +21,7 @@ namespace {
 /// A stage of `layers` layers that reads `bytes` in each and does `flops` a
 /// row.
 StageCost stageOf(int64_t layers, int64_t bytes, int64_t flops,
-                  const Device &device) {
+                  const DeviceSpec &device) {
   ModelCost model;
   PartCost layer;
   layer.ops = {{.weightBytes = bytes, .flopsPerRow = flops}};
@@ -30,7 +30,7 @@ StageCost stageOf(int64_t layers, int64_t bytes, int64_t flops,
   return {model, {.firstLayer = 0, .layers = layers}, device};
 }
 
-Device deviceOf(double bandwidth, double flops) {
+DeviceSpec deviceOf(double bandwidth, double flops) {
   return {.memoryBytes = uint64_t(1) << 40,
           .bytesPerSecond = bandwidth,
           .flopsPerSecond = flops};
@@ -47,7 +47,7 @@ TEST(CheckpointsTest, FullRowsAreTheFewestThatComputeAPromptAtFullSpeed) {
   // Never: the more the better, to within 5 % of 512 rows.
   EXPECT_EQ(stageOf(1, 1000, 0, deviceOf(1e9, 1e9)).fullRows(512, 0), 488);
   // An overhead of 40 ms: 2 ms of it are 5 % of what 20 rows compute.
-  Device slow = deviceOf(1e9, 1e9);
+  DeviceSpec slow = deviceOf(1e9, 1e9);
   slow.overheadSeconds = 40e-3;
   int64_t rows = stageOf(1, 10000000, 2000000, slow).fullRows(1 << 16, 0);
   EXPECT_NEAR(double(rows), 400, 10);
@@ -72,7 +72,7 @@ TEST(CheckpointsTest, FullRowsAgreeWithTryingAllNumbers) {
         std::log(low), std::log(high))(random));
   };
   for (int i = 0; i < 500; ++i) {
-    Device device = deviceOf(pick(1e9, 1e12), pick(1e10, 1e14));
+    DeviceSpec device = deviceOf(pick(1e9, 1e12), pick(1e10, 1e14));
     device.overheadSeconds = pick(1e-9, 1e-3);
     device.rowSeconds = pick(1e-9, 1e-5);
     StageCost stage = stageOf(int64_t(pick(1, 100)), int64_t(pick(1e3, 1e9)),
@@ -99,7 +99,7 @@ TEST(CheckpointsTest, NoStretchIsLongerThanTheLimit) {
         std::log(low), std::log(high))(random));
   };
   for (int i = 0; i < 2000; ++i) {
-    Device device = deviceOf(pick(1e9, 1e12), pick(1e10, 1e14));
+    DeviceSpec device = deviceOf(pick(1e9, 1e12), pick(1e10, 1e14));
     device.overheadSeconds = pick(1e-9, 1e-4);
     StageCost stage = stageOf(int64_t(pick(1, 100)), int64_t(pick(1e3, 1e9)),
                               int64_t(pick(1e3, 1e10)), device);

@@ -56,7 +56,7 @@ TEST(ClusterFileTest, ReadsNodesAndLinks) {
   EXPECT_EQ(cluster.name(), "two");
   ASSERT_EQ(cluster.nodes().size(), 3u);
   EXPECT_EQ(cluster.nodes()[0].devices, cluster.nodes()[2].devices);
-  const Device &device = cluster.nodes()[1].devices[0];
+  const DeviceSpec &device = cluster.nodes()[1].devices[0];
   EXPECT_EQ(device.kind, DeviceKind::Cpu);
   EXPECT_EQ(device.memoryBytes, uint64_t(64) << 30);
   EXPECT_EQ(device.bytesPerSecond, 85e9);
@@ -93,7 +93,7 @@ links:
   ASSERT_TRUE(file.ok()) << file.status().message();
   EXPECT_EQ(file->cluster.name(), "c");
   EXPECT_EQ(file->cluster.stagePlaces().size(), 4u);
-  const Device &gpu = file->cluster.nodes()[0].devices[0];
+  const DeviceSpec &gpu = file->cluster.nodes()[0].devices[0];
   EXPECT_EQ(gpu.kind, DeviceKind::Cuda);
   EXPECT_EQ(gpu.overheadSeconds, 5e-6);
   EXPECT_EQ(gpu.rowSeconds, 1e-6);
@@ -139,7 +139,7 @@ nodes:
 TEST(ClusterFileTest, ReadsMeasuredSteps) {
   Expected<ClusterFile> file = parseClusterFile(measured, "c.yaml");
   ASSERT_TRUE(file.ok()) << file.status().message();
-  const Device &device = file->cluster.nodes()[1].devices[0];
+  const DeviceSpec &device = file->cluster.nodes()[1].devices[0];
   EXPECT_EQ(file->cluster.nodes()[0].devices[0], device);
   ModelCost model = file->findModel("m")->cost();
   StageCost all(model, wholeModel(model), device);

@@ -16,7 +16,7 @@ using namespace sluice::cluster;
 
 namespace {
 
-Device someDevice() {
+DeviceSpec someDevice() {
   return {.memoryBytes = 1, .bytesPerSecond = 1, .flopsPerSecond = 1};
 }
 
@@ -136,7 +136,7 @@ TEST(ClusterTest, RefusesNodes) {
   ClusterBuilder builder = threeNodes();
   EXPECT_EQ(error(builder.addNode({"x", {}, false})), "node 'x' has no device");
   EXPECT_EQ(error(builder.addNode(
-                {"x", std::vector<Device>(17, someDevice()), false})),
+                {"x", std::vector<DeviceSpec>(17, someDevice()), false})),
             "node 'x' has more than 16 devices");
   ASSERT_TRUE(builder.addNode({"d", {someDevice()}, true}).ok());
   EXPECT_EQ(error(builder.addNode({"e", {someDevice()}, true})),
@@ -157,20 +157,20 @@ TEST(ClusterTest, RefusesNumbers) {
   ClusterBuilder builder = threeNodes();
   double nan = std::numeric_limits<double>::quiet_NaN();
   auto refused = [&](auto change) {
-    Device device = someDevice();
+    DeviceSpec device = someDevice();
     change(device);
     return !builder.addNode({"x", {device}, false}).ok();
   };
-  EXPECT_TRUE(refused([](Device &d) { d.memoryBytes = 0; }));
-  EXPECT_TRUE(refused([](Device &d) { d.memoryBytes = ~uint64_t(0); }));
+  EXPECT_TRUE(refused([](DeviceSpec &d) { d.memoryBytes = 0; }));
+  EXPECT_TRUE(refused([](DeviceSpec &d) { d.memoryBytes = ~uint64_t(0); }));
   for (double number : {0.0, -1.0, nan, double(INFINITY), 1e19}) {
-    EXPECT_TRUE(refused([&](Device &d) { d.bytesPerSecond = number; }));
-    EXPECT_TRUE(refused([&](Device &d) { d.flopsPerSecond = number; }));
+    EXPECT_TRUE(refused([&](DeviceSpec &d) { d.bytesPerSecond = number; }));
+    EXPECT_TRUE(refused([&](DeviceSpec &d) { d.flopsPerSecond = number; }));
     EXPECT_FALSE(builder.addLink({"a", "b", {1, number}}).ok());
   }
   for (double number : {-1.0, nan, double(INFINITY), 11.0}) {
-    EXPECT_TRUE(refused([&](Device &d) { d.overheadSeconds = number; }));
-    EXPECT_TRUE(refused([&](Device &d) { d.rowSeconds = number; }));
+    EXPECT_TRUE(refused([&](DeviceSpec &d) { d.overheadSeconds = number; }));
+    EXPECT_TRUE(refused([&](DeviceSpec &d) { d.rowSeconds = number; }));
     EXPECT_FALSE(builder.setDefaultLink({number, 1}).ok());
     EXPECT_FALSE(builder.setLocalLink({number, 1}).ok());
   }

@@ -33,7 +33,7 @@ ModelCost smallModel() {
 }
 
 /// Reads 100 B/s, computes 1,000 FLOP/s.
-Device slowDevice() {
+DeviceSpec slowDevice() {
   return {.memoryBytes = 1 << 20,
           .bytesPerSecond = 100,
           .flopsPerSecond = 1000,
@@ -47,7 +47,7 @@ TEST(CostModelTest, AnOpTakesItsMemoryOrItsArithmetic) {
             .flopsPerRowAndPosition = 10,
             .cacheBytesPerPosition = 5,
             .bytesPerRow = 100};
-  Device device = slowDevice();
+  DeviceSpec device = slowDevice();
   EXPECT_DOUBLE_EQ(opSeconds(op, 1, 0, device), 11);
   EXPECT_DOUBLE_EQ(opSeconds(op, 1, 20, device), 12);
   EXPECT_DOUBLE_EQ(opSeconds(op, 10, 0, device), 20);
@@ -76,7 +76,7 @@ RowCurve curveOf(std::vector<RowCurve::Point> points) {
 }
 
 TEST(CostModelTest, WeightsTakeWhatWasMeasured) {
-  Device device = slowDevice();
+  DeviceSpec device = slowDevice();
   device.weightSeconds = curveOf({{1, 0.02}, {9, 0.1}});
   OpCost op{.weightBytes = 1000, .flopsPerRow = 2000, .bytesPerRow = 100};
   EXPECT_DOUBLE_EQ(opSeconds(op, 1, 50, device), 20);
@@ -96,7 +96,7 @@ TEST(CostModelTest, WeightsTakeWhatWasMeasured) {
 
 TEST(CostModelTest, StepsTakeWhatWasMeasuredOfThem) {
   ModelCost model = smallModel();
-  Device device = slowDevice();
+  DeviceSpec device = slowDevice();
   // Where all is bound by arithmetic, rows are what costs.
   RowCurve steps = curveOf({{1, 60}, {2, 61}, {4, 80}, {8, 160}});
   Expected<RowCurve> curve = weightCurve(steps, model, 10, device);

@@ -18,14 +18,14 @@ using testing::HasSubstr;
 
 namespace {
 
-Device fast() {
+DeviceSpec fast() {
   return {.memoryBytes = 64 << 20,
           .bytesPerSecond = 4e9,
           .flopsPerSecond = 4e11,
           .overheadSeconds = 1e-5};
 }
 
-Device slow() {
+DeviceSpec slow() {
   return {.memoryBytes = 32 << 20,
           .bytesPerSecond = 1e9,
           .flopsPerSecond = 8e11,
@@ -35,12 +35,12 @@ Device slow() {
 constexpr Link betweenNodes{5e-5, 1e8};
 constexpr Link inNode{1e-6, 1e10};
 
-Cluster clusterOf(std::vector<Node> nodes, bool areLinked = true) {
+Cluster clusterOf(std::vector<NodeSpec> nodes, bool areLinked = true) {
   ClusterBuilder builder("c");
   EXPECT_TRUE(builder.setLocalLink(inNode).ok());
   if (areLinked)
     EXPECT_TRUE(builder.setDefaultLink(betweenNodes).ok());
-  for (Node &node : nodes)
+  for (NodeSpec &node : nodes)
     EXPECT_TRUE(builder.addNode(std::move(node)).ok());
   Expected<Cluster> cluster = builder.finish();
   EXPECT_TRUE(cluster.ok());
@@ -76,7 +76,7 @@ TEST(DeviceGroupsTest, areOfConsecutiveNodesWhereNoneHasSoMany) {
   EXPECT_THAT(grouped->placesOf(*grouped->cluster.draftPlace()),
               ElementsAre(Place{0, 0}));
   // A group is as slow as what is slowest of it.
-  const Device &device = grouped->cluster.device({0, 0});
+  const DeviceSpec &device = grouped->cluster.device({0, 0});
   EXPECT_EQ(device.memoryBytes, slow().memoryBytes);
   EXPECT_EQ(device.bytesPerSecond, slow().bytesPerSecond);
   EXPECT_EQ(device.flopsPerSecond, fast().flopsPerSecond);
@@ -93,7 +93,7 @@ TEST(DeviceGroupsTest, collectivesTakeTheLinksTime) {
              .linkBytesPerRow = 4000};
   OpCost alone = sum;
   alone.linkRounds = alone.linkBytesPerRow = 0;
-  Expected<Device> group = groupDevice(cluster, places);
+  Expected<DeviceSpec> group = groupDevice(cluster, places);
   ASSERT_TRUE(group.ok());
   EXPECT_DOUBLE_EQ(opSeconds(sum, 3, 0, *group) -
                        opSeconds(alone, 3, 0, *group),
@@ -101,7 +101,7 @@ TEST(DeviceGroupsTest, collectivesTakeTheLinksTime) {
 }
 
 TEST(DeviceGroupsTest, areAsSlowAsMeasuredOfTheSlowest) {
-  auto measured = [](Device device, std::vector<RowCurve::Point> points) {
+  auto measured = [](DeviceSpec device, std::vector<RowCurve::Point> points) {
     device.weightSeconds = RowCurve::create(std::move(points)).take();
     return device;
   };
@@ -109,16 +109,16 @@ TEST(DeviceGroupsTest, areAsSlowAsMeasuredOfTheSlowest) {
                                 {measured(fast(), {{1, 1e-9}, {8, 7e-9}}),
                                  measured(fast(), {{1, 2e-9}, {8, 3e-9}})},
                                 false}});
-  Expected<Device> group = groupDevice(cluster, cluster.stagePlaces());
+  Expected<DeviceSpec> group = groupDevice(cluster, cluster.stagePlaces());
   ASSERT_TRUE(group.ok()) << group.status().message();
   EXPECT_EQ(group->weightSeconds.seconds(1), 2e-9);
   EXPECT_EQ(group->weightSeconds.seconds(8), 7e-9);
 }
 
 TEST(DeviceGroupsTest, refusesWhatCannotBeAGroup) {
-  Device measured = fast();
+  DeviceSpec measured = fast();
   measured.weightSeconds = RowCurve::create({{1, 1e-9}}).take();
-  Device cuda = fast();
+  DeviceSpec cuda = fast();
   cuda.kind = DeviceKind::Cuda;
   auto message = [](const Cluster &cluster, int64_t members) {
     return groupDevices(cluster, members).status().message();

@@ -43,14 +43,14 @@ ModelCost modelOf(const std::vector<double> &gibibytes) {
   return model;
 }
 
-Device deviceOf(double memoryGiB, double speed = 1) {
+DeviceSpec deviceOf(double memoryGiB, double speed = 1) {
   return {.memoryBytes = uint64_t(memoryGiB * double(gib)),
           .bytesPerSecond = speed * double(gib),
           .flopsPerSecond = 1e15,
           .overheadSeconds = 0};
 }
 
-Cluster clusterOf(const std::vector<Device> &devices,
+Cluster clusterOf(const std::vector<DeviceSpec> &devices,
                   Link link = {1e-6, 1e12}) {
   ClusterBuilder builder("c");
   EXPECT_TRUE(builder.setDefaultLink(link).ok());
@@ -313,7 +313,7 @@ TEST(PartitionTest, ChoosesTheNumberOfStagesThatThePlanningModelPromisesMost) {
 //===----------------------------------------------------------------------===//
 
 TEST(PartitionTest, EqualLayersOnEqualNodesAreCutEvenly) {
-  Cluster cluster = clusterOf(std::vector<Device>(4, deviceOf(100)));
+  Cluster cluster = clusterOf(std::vector<DeviceSpec>(4, deviceOf(100)));
   Expected<Partition> found =
       partition(modelOf(std::vector<double>(9, 1)), cluster, exactly(4));
   ASSERT_TRUE(found.ok()) << found.status().message();
@@ -373,7 +373,7 @@ TEST(PartitionTest, ATiedTableIsHeldOnceWhereOneStageHasBothEnds) {
 TEST(PartitionTest, FewerStagesWhereNothingFollowsTheCertainRow) {
   ModelCost model = modelOf(std::vector<double>(8, 1));
   Cluster cluster =
-      clusterOf(std::vector<Device>(4, deviceOf(100)), {0.01, 1e9});
+      clusterOf(std::vector<DeviceSpec>(4, deviceOf(100)), {0.01, 1e9});
   PartitionOptions options{.context = 0, .cachePositions = 0};
   options.acceptance = 0;
   EXPECT_EQ(partition(model, cluster, options)->stages.size(), 1u);
@@ -394,7 +394,8 @@ TEST(PartitionTest, ASlowNodeIsLeftOut) {
 
 TEST(PartitionTest, ALinkThatIsSlowerThanTheStagesIsTheSlot) {
   // 4 KiB a row at 2 KiB/s.
-  Cluster cluster = clusterOf(std::vector<Device>(2, deviceOf(100)), {0, 2048});
+  Cluster cluster =
+      clusterOf(std::vector<DeviceSpec>(2, deviceOf(100)), {0, 2048});
   Expected<Partition> found = partition(modelOf({1, 1}), cluster, exactly(2));
   ASSERT_TRUE(found.ok());
   EXPECT_DOUBLE_EQ(found->stages[0].oneRowSeconds, 1);
@@ -404,7 +405,7 @@ TEST(PartitionTest, ALinkThatIsSlowerThanTheStagesIsTheSlot) {
 
 TEST(PartitionTest, ManyLayersOnManyNodes) {
   ModelCost model = modelOf(std::vector<double>(137, 1));
-  Cluster cluster = clusterOf(std::vector<Device>(32, deviceOf(64)));
+  Cluster cluster = clusterOf(std::vector<DeviceSpec>(32, deviceOf(64)));
   Expected<Partition> found =
       partition(model, cluster, {.context = 0, .cachePositions = 0});
   ASSERT_TRUE(found.ok()) << found.status().message();
@@ -441,7 +442,7 @@ TEST(PartitionTest, SaysWhatMemoryIsMissing) {
 
 TEST(PartitionTest, RefusesWhatCannotBe) {
   ModelCost model = modelOf({1, 1});
-  Cluster cluster = clusterOf(std::vector<Device>(3, deviceOf(8)));
+  Cluster cluster = clusterOf(std::vector<DeviceSpec>(3, deviceOf(8)));
   EXPECT_EQ(errorOf(model, cluster, exactly(3)),
             "3 stages were asked for, the model has 2 layers");
   EXPECT_EQ(errorOf(modelOf(std::vector<double>(9, 1)), cluster, exactly(4)),
@@ -456,7 +457,7 @@ TEST(PartitionTest, RefusesWhatCannotBe) {
 }
 
 TEST(PartitionTest, ASearchThatTakesTooLongIsRefused) {
-  Cluster cluster = clusterOf(std::vector<Device>(128, deviceOf(64)));
+  Cluster cluster = clusterOf(std::vector<DeviceSpec>(128, deviceOf(64)));
   ModelCost model = modelOf(std::vector<double>(128, 1));
   EXPECT_EQ(errorOf(model, cluster, exactly(128)),
             "128 stages on 128 devices of 128 layers leave too many ways to "
@@ -471,7 +472,7 @@ TEST(PartitionTest, ASearchThatTakesTooLongIsRefused) {
   for (int64_t n = 0; n < 40; ++n)
     ASSERT_TRUE(builder
                     .addNode({"n" + std::to_string(n),
-                              std::vector<Device>(16, deviceOf(64)), false})
+                              std::vector<DeviceSpec>(16, deviceOf(64)), false})
                     .ok());
   EXPECT_EQ(errorOf(modelOf(std::vector<double>(4096, 0.001)),
                     builder.finish().take(), exactly(1)),
@@ -481,7 +482,7 @@ TEST(PartitionTest, ASearchThatTakesTooLongIsRefused) {
 
 TEST(PartitionTest, GoesByWhatWasMeasuredOfADevice) {
   ModelCost model = modelOf({1, 1, 1, 1, 1, 1});
-  Device measured = deviceOf(64);
+  DeviceSpec measured = deviceOf(64);
   Expected<Partition> same =
       partition(model, clusterOf({deviceOf(64), measured}), exactly(2));
   ASSERT_TRUE(same.ok()) << same.status().message();

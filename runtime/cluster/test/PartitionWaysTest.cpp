@@ -32,7 +32,7 @@ ModelCost modelOf(int64_t layers) {
 }
 
 /// Reads so many GiB a second.
-Device deviceOf(double memoryGiB, double speed = 1) {
+DeviceSpec deviceOf(double memoryGiB, double speed = 1) {
   return {.memoryBytes = uint64_t(memoryGiB * double(gib)),
           .bytesPerSecond = speed * double(gib),
           .flopsPerSecond = 1e15};

@@ -31,9 +31,9 @@ ModelCost modelOf(int64_t layers) {
 
 Cluster clusterOf(double stageGiB, double draftGiB) {
   auto device = [](double memory) {
-    return Device{.memoryBytes = uint64_t(memory * double(gib)),
-                  .bytesPerSecond = 1e9,
-                  .flopsPerSecond = 1e12};
+    return DeviceSpec{.memoryBytes = uint64_t(memory * double(gib)),
+                      .bytesPerSecond = 1e9,
+                      .flopsPerSecond = 1e12};
   };
   ClusterBuilder builder("c");
   EXPECT_TRUE(builder.setDefaultLink({1e-6, 1e9}).ok());
@@ -76,9 +76,9 @@ TEST(PipelinePlanTest, TheDraftsNodeIsTheHeadsToo) {
 TEST(PipelinePlanTest, ADraftThatTakesForEverIsRefused) {
   ClusterBuilder builder("c");
   EXPECT_TRUE(builder.setDefaultLink({1e-6, 1e9}).ok());
-  Device device{.memoryBytes = uint64_t(64 * gib),
-                .bytesPerSecond = 1e9,
-                .flopsPerSecond = 1e12};
+  DeviceSpec device{.memoryBytes = uint64_t(64 * gib),
+                    .bytesPerSecond = 1e9,
+                    .flopsPerSecond = 1e12};
   EXPECT_TRUE(builder.addNode({"a", {device}, false}).ok());
   device.flopsPerSecond = 1;
   EXPECT_TRUE(builder.addNode({"d", {device}, true}).ok());
@@ -118,9 +118,9 @@ TEST(PipelinePlanTest, ATripIsStepsAndLinks) {
 /// Only who sends anything needs a way: here "a" has none to "c".
 TEST(PipelinePlanTest, RanksThatNeverTalkNeedNoWay) {
   ClusterBuilder builder("c");
-  Device device{.memoryBytes = uint64_t(3 * gib / 2),
-                .bytesPerSecond = 1e9,
-                .flopsPerSecond = 1e12};
+  DeviceSpec device{.memoryBytes = uint64_t(3 * gib / 2),
+                    .bytesPerSecond = 1e9,
+                    .flopsPerSecond = 1e12};
   for (const char *name : {"a", "b", "c"})
     EXPECT_TRUE(builder.addNode({name, {device}, false}).ok());
   EXPECT_TRUE(builder.addNode({"d", {device}, true}).ok());

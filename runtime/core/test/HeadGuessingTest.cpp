@@ -27,7 +27,7 @@ TEST(HeadGuessingTest, OffAsksNoDraft) {
   script.submit({5, 6});
   EXPECT_TRUE(script.last.drafts.empty());
   script.result(1, 7);
-  EXPECT_EQ(script.launched(), (Nodes{2}));
+  EXPECT_EQ(script.launched(), (NodeIds{2}));
   EXPECT_TRUE(script.last.drafts.empty());
   EXPECT_FALSE(script.last.wake);
 }
@@ -37,10 +37,10 @@ TEST(HeadGuessingTest, TheDraftExpandsTheLikeliestFirst) {
   script.options.draftRows = 2;
   script.submit({5});
   script.guess({{0, {{20, 0.5f}, {30, 0.4f}, {40, 0.3f}}}});
-  EXPECT_EQ(script.drafted(), (Nodes{1, 2}));
+  EXPECT_EQ(script.drafted(), (NodeIds{1, 2}));
   script.guess({{1, {{21, 0.9f}}}, {2, {{31, 0.1f}}}});
   // 0.45 behind node 1, 0.04 behind node 2, and 0.3.
-  EXPECT_EQ(script.drafted(), (Nodes{3, 4}));
+  EXPECT_EQ(script.drafted(), (NodeIds{3, 4}));
   EXPECT_EQ(script.last.drafts[0].marks.size(), 1u);
   EXPECT_EQ(script.last.drafts[0].marks[0].confirmed, 0);
   EXPECT_FALSE(script.last.drafts[0].rows[0].certain);
@@ -48,14 +48,14 @@ TEST(HeadGuessingTest, TheDraftExpandsTheLikeliestFirst) {
 
 TEST(HeadGuessingTest, TheDraftIsSentWhatItDidNotAnswerFor) {
   TwoGuesses script;
-  // Nodes 2 and 3 are with the draft. Both come true or die meanwhile, and then
-  // one more row is confirmed.
+  // NodeIds 2 and 3 are with the draft. Both come true or die meanwhile, and
+  // then one more row is confirmed.
   script.result(1, 20);
   script.result(2, 50);
   NodeId tip = script.launched().at(0);
   EXPECT_TRUE(script.last.drafts.empty());
   script.guess({});
-  ASSERT_EQ(script.drafted(), (Nodes{2, tip}));
+  ASSERT_EQ(script.drafted(), (NodeIds{2, tip}));
   const std::vector<Row> &rows = script.last.drafts[0].rows;
   EXPECT_TRUE(rows[0].certain);
   EXPECT_FALSE(rows[0].wantsOutput);
@@ -69,7 +69,7 @@ TEST(HeadGuessingTest, WhatTheDraftAnsweredIsNotSentAgain) {
   script.result(2, 50);
   NodeId tip = script.launched().at(0);
   script.guess({{2, {{51, 0.5f}}}});
-  EXPECT_EQ(script.drafted(), (Nodes{tip}));
+  EXPECT_EQ(script.drafted(), (NodeIds{tip}));
 }
 
 TEST(HeadGuessingTest, LimitsOfDepthWidthAndNodesHold) {
@@ -80,21 +80,21 @@ TEST(HeadGuessingTest, LimitsOfDepthWidthAndNodesHold) {
   script.notes = true;
   script.submit({5});
   script.guess({{0, {{20, 0.9f}, {30, 0.6f}, {40, 0.6f}}}});
-  EXPECT_EQ(script.drafted(), (Nodes{1, 2}));
+  EXPECT_EQ(script.drafted(), (NodeIds{1, 2}));
   // The draft knows three guesses as well.
   script.guess({{1, {{21, 0.9f}}}, {2, {{31, 0.9f}}}});
-  EXPECT_EQ(script.drafted(), (Nodes{3}));
+  EXPECT_EQ(script.drafted(), (NodeIds{3}));
   script.guess({{3, {{22, 0.9f}}}});
   EXPECT_TRUE(script.last.drafts.empty());
   script.wait(5);
-  EXPECT_EQ(script.launched(), (Nodes{1, 2, 3}));
+  EXPECT_EQ(script.launched(), (NodeIds{1, 2, 3}));
   ASSERT_FALSE(script.last.notes.empty());
   EXPECT_EQ(script.last.notes.back().verdict, Verdict::NodeLimit);
   // A confirmed row makes room in width and in depth. Rows are numbered when
   // they are first sent.
   script.result(0, 20);
   script.wait(6);
-  EXPECT_EQ(script.launched(), (Nodes{4}));
+  EXPECT_EQ(script.launched(), (NodeIds{4}));
 }
 
 TEST(HeadGuessingTest, RowsThatCostMuchWaitForTheirSlot) {
@@ -108,7 +108,7 @@ TEST(HeadGuessingTest, RowsThatCostMuchWaitForTheirSlot) {
   // The prompt's slot ends at 10 ms; the next one opens half-way.
   EXPECT_EQ(script.last.wake, millis(5));
   script.wait(5);
-  EXPECT_EQ(script.launched(), (Nodes{1}));
+  EXPECT_EQ(script.launched(), (NodeIds{1}));
   EXPECT_EQ(script.last.wake, millis(15));
   ASSERT_EQ(script.last.notes.size(), 2u);
   EXPECT_EQ(script.last.notes[0].verdict, Verdict::Sent);
@@ -117,7 +117,7 @@ TEST(HeadGuessingTest, RowsThatCostMuchWaitForTheirSlot) {
   script.wait(3);
   EXPECT_TRUE(script.last.notes.empty());
   script.wait(7);
-  EXPECT_EQ(script.launched(), (Nodes{2}));
+  EXPECT_EQ(script.launched(), (NodeIds{2}));
 }
 
 TEST(HeadGuessingTest, ADeadSlotEndsAtOnce) {
@@ -126,7 +126,7 @@ TEST(HeadGuessingTest, ADeadSlotEndsAtOnce) {
   script.submit({5});
   script.guess({{0, {{20, 0.6f}}}});
   script.wait(5);
-  EXPECT_EQ(script.launched(), (Nodes{1}));
+  EXPECT_EQ(script.launched(), (NodeIds{1}));
   script.wait(6);
   // The guess's step is running when it dies, and the row that takes its place
   // starts a slot of its own now.
@@ -146,14 +146,14 @@ TEST(HeadGuessingTest, WithoutContinuityGuessesGoInBursts) {
   script.guess({{0, {{20, 0.9f}}}});
   script.guess({{1, {{21, 0.9f}}}});
   script.wait(5);
-  EXPECT_EQ(script.launched(), (Nodes{1}));
+  EXPECT_EQ(script.launched(), (NodeIds{1}));
   script.guess({{2, {{22, 0.9f}}}});
   EXPECT_TRUE(script.last.drafts.empty());
   script.wait(10);
   EXPECT_TRUE(script.launched().empty());
   // It came true, so no guess is outstanding now.
   script.result(0, 20);
-  EXPECT_EQ(script.launched(), (Nodes{2}));
+  EXPECT_EQ(script.launched(), (NodeIds{2}));
 }
 
 TEST(HeadGuessingTest, MeasurementsReachThePolicy) {
@@ -179,7 +179,7 @@ TEST(HeadGuessingTest, RequestsShareFramesOfGuesses) {
   script.limits.stages = 2;
   script.submit({5});
   script.submit({6});
-  EXPECT_EQ(script.launched(), (Nodes{0}));
+  EXPECT_EQ(script.launched(), (NodeIds{0}));
   EXPECT_EQ(script.last.launches[0].rows[0].request, 1);
   script.guess({{0, {{20, 0.9f}}}});
   ASSERT_EQ(script.drafted().size(), 2u); // the second prompt, and a guess
@@ -190,7 +190,7 @@ TEST(HeadGuessingTest, RequestsShareFramesOfGuesses) {
   script.head->onGuesses(frame, script.now);
   script.take();
   script.wait(50);
-  ASSERT_EQ(script.launched(), (Nodes{1, 1}));
+  ASSERT_EQ(script.launched(), (NodeIds{1, 1}));
   EXPECT_EQ(script.last.launches[0].marks.size(), 2u);
   EXPECT_EQ(script.last.launches[0].rows[1].request, 1);
 }
@@ -203,20 +203,20 @@ TEST(HeadGuessingTest, SyncDraftsVerifiesAndWaits) {
   Script script;
   script.options = {.mode = SpeculationMode::Sync, .depth = 2, .width = 1};
   script.submit({5, 6});
-  EXPECT_EQ(script.launched(), (Nodes{0, 1}));
+  EXPECT_EQ(script.launched(), (NodeIds{0, 1}));
   // The draft sees the prompt, but guesses only once its token is known.
-  ASSERT_EQ(script.drafted(), (Nodes{0, 1}));
+  ASSERT_EQ(script.drafted(), (NodeIds{0, 1}));
   EXPECT_FALSE(script.last.drafts[0].rows[1].wantsOutput);
   script.guess({});
   EXPECT_TRUE(script.last.drafts.empty());
   script.result(1, 7);
   EXPECT_TRUE(script.launched().empty());
-  EXPECT_EQ(script.drafted(), (Nodes{2}));
+  EXPECT_EQ(script.drafted(), (NodeIds{2}));
   script.guess({{2, {{8, 0.5f}, {88, 0.4f}}}});
-  EXPECT_EQ(script.drafted(), (Nodes{3}));
+  EXPECT_EQ(script.drafted(), (NodeIds{3}));
   script.guess({{3, {{9, 0.5f}}}});
   EXPECT_TRUE(script.last.drafts.empty());
-  ASSERT_EQ(script.launched(), (Nodes{2, 3, 4}));
+  ASSERT_EQ(script.launched(), (NodeIds{2, 3, 4}));
   EXPECT_TRUE(script.last.launches[0].rows[0].certain);
   EXPECT_FALSE(script.last.launches[0].rows[1].certain);
 
@@ -228,10 +228,10 @@ TEST(HeadGuessingTest, SyncDraftsVerifiesAndWaits) {
   EXPECT_TRUE(script.last.drafts.empty());
   script.result(4, 1);
   NodeId tip = 5;
-  EXPECT_EQ(script.drafted(), (Nodes{tip}));
+  EXPECT_EQ(script.drafted(), (NodeIds{tip}));
   EXPECT_TRUE(script.last.launches.empty());
   script.guess({{tip, {}}});
-  EXPECT_EQ(script.launched(), (Nodes{tip}));
+  EXPECT_EQ(script.launched(), (NodeIds{tip}));
   EXPECT_EQ(script.counters().launched, 2);
   EXPECT_EQ(script.counters().accepted, 1);
   EXPECT_EQ(script.counters().cancelled, 1);
@@ -245,7 +245,7 @@ TEST(HeadGuessingTest, SyncTreeIsABeam) {
   script.guess({});
   script.result(0, 7);
   script.guess({{1, {{20, 0.6f}, {30, 0.3f}, {40, 0.1f}}}});
-  EXPECT_EQ(script.drafted(), (Nodes{2, 3}));
+  EXPECT_EQ(script.drafted(), (NodeIds{2, 3}));
   script.guess({{2, {{21, 0.5f}, {22, 0.1f}}}, {3, {{31, 0.9f}, {32, 0.05f}}}});
   // Of the second level, 0.30 behind node 2 and 0.27 behind node 3.
   ASSERT_EQ(script.launched().size(), 5u);

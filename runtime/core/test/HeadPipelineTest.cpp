@@ -43,7 +43,7 @@ StepTimes table(const std::function<double(int64_t)> &millis) {
   return StepTimes(times);
 }
 
-PipelineTimes timesOf(const ModelOptions &options) {
+PipelineTimes timesOf(const PipelineModelOptions &options) {
   double one = options.stepMillis(1);
   double stages = static_cast<double>(options.stages);
   return {table(options.stepMillis),
@@ -60,7 +60,7 @@ PipelineTimes timesOf(const ModelOptions &options) {
 struct WildRun {
   HeadLimits limits;
   SpeculationOptions speculation;
-  ModelOptions model;
+  PipelineModelOptions model;
 };
 
 WildRun wildRun(uint64_t seed) {
@@ -177,8 +177,8 @@ struct Speed {
 
 constexpr int64_t speedTokens = 400;
 
-Speed measure(const SpeculationOptions &speculation, ModelOptions options,
-              int64_t tokens = speedTokens) {
+Speed measure(const SpeculationOptions &speculation,
+              PipelineModelOptions options, int64_t tokens = speedTokens) {
   Speed speed;
   double seconds = 0, count = 0;
   for (uint64_t seed = 1; seed <= 2; ++seed) {
@@ -211,9 +211,9 @@ Speed measure(const SpeculationOptions &speculation, ModelOptions options,
   return speed;
 }
 
-ModelOptions oracle(double acceptance,
-                    std::function<double(int64_t)> stepMillis) {
-  ModelOptions options;
+PipelineModelOptions oracle(double acceptance,
+                            std::function<double(int64_t)> stepMillis) {
+  PipelineModelOptions options;
   options.stepMillis = std::move(stepMillis);
   options.draftMillis = draftMillis;
   options.hits = {acceptance, 0, 0, 0};
@@ -221,12 +221,12 @@ ModelOptions oracle(double acceptance,
   return options;
 }
 
-Speed plain(const ModelOptions &options) {
+Speed plain(const PipelineModelOptions &options) {
   return measure({.mode = SpeculationMode::Off}, options, 50);
 }
 
 /// The best of batches and of single rows, over depths.
-double bestSync(const ModelOptions &options) {
+double bestSync(const PipelineModelOptions &options) {
   double best = 0;
   for (int64_t depth : {1, 2, 4, 8})
     for (bool split : {false, true})
@@ -246,7 +246,7 @@ TEST(HeadPipelineTest, SpeculationNeverCosts) {
                       return 61 * (0.4 + 0.6 * static_cast<double>(rows));
                     }})
     for (double acceptance : {0.0, 0.1, 0.3}) {
-      ModelOptions options = oracle(acceptance, step);
+      PipelineModelOptions options = oracle(acceptance, step);
       EXPECT_GE(measure({}, options).perSecond, 0.98 * plain(options).perSecond)
           << "acceptance " << acceptance;
     }
@@ -255,7 +255,7 @@ TEST(HeadPipelineTest, SpeculationNeverCosts) {
 /// Almost nothing is sent once it is known to be of no use, and all of it again
 /// when the draft is good again.
 TEST(HeadPipelineTest, SpeculationStopsAndStartsAgain) {
-  ModelOptions options = oracle(0.9, cpuMillis);
+  PipelineModelOptions options = oracle(0.9, cpuMillis);
   options.rightFrom = 1 << 30;
   int64_t early = measure({}, options, 700).counters.launched;
   int64_t late = measure({}, options, 1500).counters.launched;
@@ -271,7 +271,7 @@ TEST(HeadPipelineTest, AsyncComesNearTheBound) {
   double gain = 0, max = 0;
   int64_t count = 0;
   for (double acceptance : {0.3, 0.6, 0.8, 0.9, 0.95}) {
-    ModelOptions options = oracle(acceptance, cpuMillis);
+    PipelineModelOptions options = oracle(acceptance, cpuMillis);
     Speed async = measure({}, options);
     double bound = (async.run + 1) / (8 * 0.061 + async.run * 0.038);
     EXPECT_GE(async.perSecond, 0.84 * bound) << "acceptance " << acceptance;
@@ -285,7 +285,7 @@ TEST(HeadPipelineTest, AsyncComesNearTheBound) {
 }
 
 TEST(HeadPipelineTest, FreeRowsAreFilledWithATree) {
-  ModelOptions options = oracle(0, memoryMillis);
+  PipelineModelOptions options = oracle(0, memoryMillis);
   options.hits = {0.64, 0.12, 0.06, 0.04};
   options.confidences = {0.64, 0.12, 0.06, 0.04};
   Speed chain = measure({.width = 1}, options);
@@ -298,7 +298,7 @@ TEST(HeadPipelineTest, FreeRowsAreFilledWithATree) {
 }
 
 TEST(HeadPipelineTest, EachPartOfTheMechanismCounts) {
-  ModelOptions options = oracle(0.8, cpuMillis);
+  PipelineModelOptions options = oracle(0.8, cpuMillis);
   Speed whole = measure({}, options);
   Speed noCancel = measure({.cancel = false}, options);
   EXPECT_LT(noCancel.perSecond, 0.95 * whole.perSecond);

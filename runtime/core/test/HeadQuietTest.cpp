@@ -24,7 +24,7 @@ struct OneUnderWay : Script {
     limits.hasDraft = false;
     limits.quiet = millis(quiet);
     submit({5, 6});
-    EXPECT_EQ(launched(), (Nodes{0, 1}));
+    EXPECT_EQ(launched(), (NodeIds{0, 1}));
   }
 
   /// Waits so long; whether an empty frame has left, and nothing else.
@@ -66,7 +66,7 @@ TEST(HeadQuietTest, AnAnswerBeginsTheTimeAgain) {
   OneUnderWay script(100);
   ASSERT_TRUE(script.followsAfter(100));
   script.result(1, 7);
-  EXPECT_EQ(script.launched(), Nodes{2});
+  EXPECT_EQ(script.launched(), NodeIds{2});
   EXPECT_EQ(script.last.wake, millis(200));
   EXPECT_TRUE(script.followsAfter(100));
 }

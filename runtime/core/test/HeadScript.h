@@ -22,7 +22,7 @@
 namespace sluice::test {
 
 using Tokens = std::vector<int32_t>;
-using Nodes = std::vector<NodeId>;
+using NodeIds = std::vector<NodeId>;
 
 inline Time millis(double count) {
   return Time(static_cast<int64_t>(count * 1e6));
@@ -106,16 +106,16 @@ struct Script {
   std::map<std::pair<RequestId, NodeId>, uint64_t> frameOf;
 
   /// The nodes of the only launched frame.
-  Nodes launched() {
+  NodeIds launched() {
     EXPECT_LE(last.launches.size(), 1u);
-    return last.launches.empty() ? Nodes() : nodesOf(last.launches[0]);
+    return last.launches.empty() ? NodeIds() : nodesOf(last.launches[0]);
   }
-  Nodes drafted() {
+  NodeIds drafted() {
     EXPECT_LE(last.drafts.size(), 1u);
-    return last.drafts.empty() ? Nodes() : nodesOf(last.drafts[0]);
+    return last.drafts.empty() ? NodeIds() : nodesOf(last.drafts[0]);
   }
-  static Nodes nodesOf(const StepFrame &frame) {
-    Nodes nodes;
+  static NodeIds nodesOf(const StepFrame &frame) {
+    NodeIds nodes;
     for (const Row &row : frame.rows)
       nodes.push_back(row.node);
     return nodes;
@@ -136,7 +136,7 @@ struct TwoGuesses : Script {
     submit({5, 6});
     guess({{1, {{20, 0.8f}, {30, 0.5f}}}});
     wait(5);
-    EXPECT_EQ(launched(), (Nodes{2, 3}));
+    EXPECT_EQ(launched(), (NodeIds{2, 3}));
   }
 };
 

@@ -113,24 +113,24 @@ TEST(HeadTest, PromptLeavesInChunks) {
       EXPECT_EQ(row.wantsOutput, row.node == 6);
     }
   }
-  EXPECT_EQ(Script::nodesOf(script.last.launches[0]), (Nodes{0, 1, 2}));
-  EXPECT_EQ(Script::nodesOf(script.last.launches[2]), (Nodes{6}));
+  EXPECT_EQ(Script::nodesOf(script.last.launches[0]), (NodeIds{0, 1, 2}));
+  EXPECT_EQ(Script::nodesOf(script.last.launches[2]), (NodeIds{6}));
   EXPECT_EQ(script.last.launches[0].opens[0].promptTokens, 7);
 
   // The draft gets the same, one frame after another, and goes on beyond it.
-  ASSERT_EQ(script.drafted(), (Nodes{0, 1, 2}));
+  ASSERT_EQ(script.drafted(), (NodeIds{0, 1, 2}));
   EXPECT_EQ(script.last.drafts[0].opens.size(), 1u);
   script.guess({});
-  ASSERT_EQ(script.drafted(), (Nodes{3, 4, 5}));
+  ASSERT_EQ(script.drafted(), (NodeIds{3, 4, 5}));
   EXPECT_TRUE(script.last.drafts[0].opens.empty());
   script.guess({});
-  ASSERT_EQ(script.drafted(), (Nodes{6}));
+  ASSERT_EQ(script.drafted(), (NodeIds{6}));
   EXPECT_TRUE(script.last.drafts[0].rows[0].wantsOutput);
   EXPECT_TRUE(script.last.drafts[0].rows[0].certain);
   script.guess({{6, {{77, 0.9f}}}});
-  EXPECT_EQ(script.drafted(), (Nodes{7}));
+  EXPECT_EQ(script.drafted(), (NodeIds{7}));
   script.wait(100);
-  EXPECT_EQ(script.launched(), (Nodes{7}));
+  EXPECT_EQ(script.launched(), (NodeIds{7}));
   EXPECT_FALSE(script.last.launches[0].rows[0].certain);
 }
 
@@ -143,12 +143,12 @@ TEST(HeadTest, LongPromptKeepsTheStagesBusyAndNoMore) {
   ASSERT_EQ(script.last.launches.size(), 2u);
   EXPECT_EQ(script.last.launches[1].launched, 2u);
   script.passed(1);
-  EXPECT_EQ(script.launched(), (Nodes{4, 5}));
+  EXPECT_EQ(script.launched(), (NodeIds{4, 5}));
   script.passed(1);
   EXPECT_TRUE(script.launched().empty());
   script.passed(3);
   ASSERT_EQ(script.last.launches.size(), 2u);
-  EXPECT_EQ(Script::nodesOf(script.last.launches[1]), (Nodes{8}));
+  EXPECT_EQ(Script::nodesOf(script.last.launches[1]), (NodeIds{8}));
   EXPECT_TRUE(script.last.launches[1].rows[0].wantsOutput);
   script.result(8, 42);
   EXPECT_EQ(script.tokens(), (Tokens{42}));
@@ -190,7 +190,7 @@ TEST(HeadTest, TheContextEndsTheText) {
   script.guess({{1, {{20, 0.9f}}}});
   EXPECT_TRUE(script.last.drafts.empty());
   script.wait(5);
-  EXPECT_EQ(script.launched(), (Nodes{2}));
+  EXPECT_EQ(script.launched(), (NodeIds{2}));
   script.result(1, 20);
   EXPECT_TRUE(script.last.finished.empty());
   script.result(2, 21);
@@ -206,7 +206,7 @@ TEST(HeadTest, NoRowLeavesThatNoTokenNeeds) {
   script.guess({{0, {{20, 0.9f}}}});
   EXPECT_TRUE(script.last.drafts.empty());
   script.wait(5);
-  EXPECT_EQ(script.launched(), (Nodes{1}));
+  EXPECT_EQ(script.launched(), (NodeIds{1}));
 
   Script one;
   one.submit({1}, 1);
@@ -215,7 +215,7 @@ TEST(HeadTest, NoRowLeavesThatNoTokenNeeds) {
 
 TEST(HeadTest, FinishingLetsGoOfEverything) {
   TwoGuesses script;
-  EXPECT_EQ(script.drafted(), Nodes());
+  EXPECT_EQ(script.drafted(), NodeIds());
   script.head->finish(0, FinishReason::Cancelled, script.now);
   script.take();
   ASSERT_EQ(script.last.finished.size(), 1u);
@@ -235,7 +235,7 @@ TEST(HeadTest, FinishingLetsGoOfEverything) {
   // in the slot, whose numbers go on.
   EXPECT_TRUE(script.last.drafts.empty());
   script.submit({8});
-  EXPECT_EQ(script.launched(), (Nodes{4}));
+  EXPECT_EQ(script.launched(), (NodeIds{4}));
   EXPECT_EQ(script.last.launches[0].opens[0].firstNode, 4);
   EXPECT_TRUE(script.last.drafts.empty());
   script.guess({});
@@ -243,7 +243,7 @@ TEST(HeadTest, FinishingLetsGoOfEverything) {
   EXPECT_EQ(script.last.drafts[0].closes.size(), 1u);
   EXPECT_TRUE(script.last.drafts[0].rows.empty());
   script.guess({});
-  EXPECT_EQ(script.drafted(), (Nodes{4}));
+  EXPECT_EQ(script.drafted(), (NodeIds{4}));
   EXPECT_EQ(script.last.drafts[0].opens.size(), 1u);
 
   // Late answers to the request before mean nothing, but are counted.
@@ -302,7 +302,7 @@ TEST(HeadTest, NoCancelWhereNothingInFlightDied) {
   script.submit({5, 6});
   script.guess({{1, {{20, 0.8f}, {30, 0.5f}}}});
   script.wait(5);
-  EXPECT_EQ(script.launched(), (Nodes{2}));
+  EXPECT_EQ(script.launched(), (NodeIds{2}));
   script.result(1, 20);
   EXPECT_TRUE(script.last.cancels.empty());
   EXPECT_EQ(script.counters().epochs, 0);
@@ -335,7 +335,7 @@ TEST(HeadTest, AGuessThatWaitedLeavesAsCertain) {
   script.guess({{1, {{20, 0.8f}, {30, 0.5f}}}});
   script.wait(5);
   script.result(1, 30);
-  EXPECT_EQ(script.launched(), (Nodes{3}));
+  EXPECT_EQ(script.launched(), (NodeIds{3}));
   EXPECT_TRUE(script.last.launches[0].rows[0].certain);
   EXPECT_EQ(script.last.cancels.size(), 1u);
   EXPECT_EQ(script.counters().accepted, 0);
@@ -373,7 +373,7 @@ TEST(HeadTest, AnErrorEndsItsRequestAlone) {
 TEST(HeadTest, OneCancelForAllResultsOfAFrame) {
   TwoGuesses script;
   script.guess({{2, {{21, 0.8f}, {31, 0.5f}}}});
-  Nodes more = script.launched();
+  NodeIds more = script.launched();
   ASSERT_EQ(more.size(), 2u);
   ResultFrame frame;
   frame.results.push_back({1, 0, 20, {}});
@@ -383,7 +383,7 @@ TEST(HeadTest, OneCancelForAllResultsOfAFrame) {
   EXPECT_EQ(script.tokens(), (Tokens{20, 99}));
   ASSERT_EQ(script.last.cancels.size(), 1u);
   EXPECT_EQ(script.last.cancels[0].epoch, 2);
-  EXPECT_EQ(script.launched(), (Nodes{script.last.cancels[0].confirmed}));
+  EXPECT_EQ(script.launched(), (NodeIds{script.last.cancels[0].confirmed}));
 }
 
 TEST(HeadTest, WithoutCancelsMarksTravelWithRows) {

@@ -24,7 +24,7 @@ double unit(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
 } // namespace
 
-PipelineModel::PipelineModel(Head head, ModelOptions options,
+PipelineModel::PipelineModel(Head head, PipelineModelOptions options,
                              const HeadLimits &limits)
     : head(std::move(head)), options(std::move(options)), limits(limits),
       random(this->options.seed),

@@ -26,7 +26,7 @@
 
 namespace sluice::test {
 
-struct ModelOptions {
+struct PipelineModelOptions {
   int64_t stages = 8;
   /// Of a step of so many rows.
   std::function<double(int64_t rows)> stepMillis;
@@ -60,7 +60,8 @@ struct ModelRequest {
 
 class PipelineModel {
 public:
-  PipelineModel(Head head, ModelOptions options, const HeadLimits &limits);
+  PipelineModel(Head head, PipelineModelOptions options,
+                const HeadLimits &limits);
 
   /// Submits the request at this time, or as soon as a slot is free.
   void submitAt(Time at, RequestSpec spec);
@@ -136,7 +137,7 @@ private:
   void trySubmit();
 
   Head head;
-  ModelOptions options;
+  PipelineModelOptions options;
   HeadLimits limits;
   std::mt19937_64 random;
   std::priority_queue<Event> events;

@@ -10,7 +10,7 @@
 
 #include "runtime/comm/Collectives.h"
 #include "runtime/device/StepExecutor.h"
-#include "runtime/device/cpu/Executor.h"
+#include "runtime/device/cpu/CpuExecutor.h"
 #include "runtime/device/cpu/Tickets.h"
 #include "runtime/device/cpu/attention/Attention.h"
 #include "runtime/device/cpu/attention/AttentionUnits.h"
@@ -19,10 +19,10 @@
 #include <chrono>
 #include <vector>
 
-/// The state behind ProgramABI.h's opaque pointer. The Executor fills it; the
-/// pool's threads only read it during a step, but for the tickets, the caches,
-/// the scratch memory and the progress of their own, and what thread 0 changes
-/// at a checkpoint, between two barriers.
+/// The state behind CpuProgramABI.h's opaque pointer. The executor fills it;
+/// the pool's threads only read it during a step, but for the tickets, the
+/// caches, the scratch memory and the progress of their own, and what thread 0
+/// changes at a checkpoint, between two barriers.
 struct SluiceStep {
   sluice::cpu::ThreadPool *pool = nullptr;
   /// Of the program of a member of a group; thread 0's.
@@ -33,7 +33,7 @@ struct SluiceStep {
   const sluice::cpu::LinearKernels *linear = nullptr;
   const sluice::cpu::AttentionKernels *attention = nullptr;
 
-  std::vector<sluice::cpu::Weight> weights;
+  std::vector<sluice::cpu::CpuWeight> weights;
   std::vector<sluice::device::RopeTable> ropeTables;
   std::vector<sluice::cpu::LayerCache> caches; ///< one for each layer
 

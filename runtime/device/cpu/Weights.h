@@ -19,7 +19,7 @@ namespace sluice::cpu {
 
 /// A table whose rows are read one at a time (use "rows"): an embedding. Rows
 /// lie one after the other as the file has them, rowBytes(format, cols) each.
-struct RowTable {
+struct EmbeddingTable {
   Format format;
   const uint8_t *data; ///< not owned; any alignment
   int64_t rows;
@@ -28,7 +28,8 @@ struct RowTable {
 
 /// One weight, by its use in the descriptor: "linear", "rows" or "vector".
 /// Nothing is owned. Vectors are aligned to 64 bytes.
-using Weight = std::variant<PackedWeight, RowTable, std::span<const float>>;
+using CpuWeight =
+    std::variant<PackedWeight, EmbeddingTable, std::span<const float>>;
 
 } // namespace sluice::cpu
 

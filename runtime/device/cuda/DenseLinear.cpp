@@ -71,13 +71,14 @@ ProductNode productOf(const SluiceGraph *graph, WeightKind kind, int32_t rows,
 
 } // namespace
 
-bool isDense(const ExecutorLimits &limits, WeightKind kind, int64_t rows) {
+bool isDense(const CudaExecutorLimits &limits, WeightKind kind, int64_t rows) {
   return limits.fastMathBatch && hasDense(kind) && rows >= denseMinRows;
 }
 
-DenseRoom denseRoom(const Program &program, const ExecutorLimits &limits) {
+DenseRoom denseRoom(const CudaProgram &program,
+                    const CudaExecutorLimits &limits) {
   DenseRoom room;
-  for (const Weight &weight : program.weights) {
+  for (const CudaWeight &weight : program.weights) {
     const auto *linear = std::get_if<LinearWeight>(&weight);
     if (!linear || linear->isPartner)
       continue;

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // With many rows, and where a row's bits may depend on its batch mates
-// (ExecutorLimits::fastMathBatch), cuBLASLt multiplies: it has instructions of
-// the newest chips that kernels/LinearTile.cuh does not use. Some columns of
+// (CudaExecutorLimits::fastMathBatch), cuBLASLt multiplies: it has instructions
+// of the newest chips that kernels/LinearTile.cuh does not use. Some columns of
 // the weight at a time are unpacked, multiplied, and finished.
 //
 //===----------------------------------------------------------------------===//
@@ -15,7 +15,7 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_DENSELINEAR_H
 #define SLUICE_RUNTIME_DEVICE_CUDA_DENSELINEAR_H
 
-#include "runtime/device/cuda/StepGraph.h"
+#include "runtime/device/cuda/SluiceGraph.h"
 
 namespace sluice::cuda {
 
@@ -23,10 +23,11 @@ namespace sluice::cuda {
 constexpr int64_t denseMinRows = 256;
 
 /// All zeros where no product of the program is by the library.
-DenseRoom denseRoom(const Program &program, const ExecutorLimits &limits);
+DenseRoom denseRoom(const CudaProgram &program,
+                    const CudaExecutorLimits &limits);
 
 /// Whether graphs of `rows` rows compute weights of the kind so.
-bool isDense(const ExecutorLimits &limits, WeightKind kind, int64_t rows);
+bool isDense(const CudaExecutorLimits &limits, WeightKind kind, int64_t rows);
 
 /// Appends what one of the kernels sluice_linear_* does with the arguments.
 /// `name`: the kind's in the names of kernels.

@@ -13,7 +13,8 @@ namespace sluice::cuda {
 
 namespace {
 
-StoredMatrix matrixOf(const WeightDescriptor &weight, const ModelFiles *files) {
+StoredMatrix matrixOf(const WeightDescriptor &weight,
+                      const MappedModelFiles *files) {
   static constexpr uint8_t unread = 0;
   const SlicedMatrix matrix =
       files ? files->matrix(weight) : weight.matrix(&unread, &unread);
@@ -44,9 +45,9 @@ int64_t tiedTo(const WeightDescriptor &table,
 }
 
 /// `others`: the program's weights.
-Weight weightOf(const WeightDescriptor &weight,
-                std::span<const WeightDescriptor> others,
-                const ModelFiles *files) {
+CudaWeight weightOf(const WeightDescriptor &weight,
+                    std::span<const WeightDescriptor> others,
+                    const MappedModelFiles *files) {
   StoredMatrix matrix = matrixOf(weight, files);
   switch (weight.use) {
   case WeightUse::Linear: {
@@ -68,9 +69,9 @@ Weight weightOf(const WeightDescriptor &weight,
 
 } // namespace
 
-Program describedProgram(const ProgramDescriptor &descriptor,
-                         const ModelFiles *files) {
-  Program program = {descriptor, nullptr, {}, {}, descriptor.members};
+CudaProgram describedProgram(const ProgramDescriptor &descriptor,
+                             const MappedModelFiles *files) {
+  CudaProgram program = {descriptor, nullptr, {}, {}, descriptor.members};
   for (const WeightDescriptor &weight : descriptor.weights)
     program.weights.push_back(weightOf(weight, descriptor.weights, files));
   return program;

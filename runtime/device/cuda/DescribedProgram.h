@@ -8,8 +8,8 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_DESCRIBEDPROGRAM_H
 #define SLUICE_RUNTIME_DEVICE_CUDA_DESCRIBEDPROGRAM_H
 
-#include "runtime/device/cuda/Program.h"
-#include "runtime/program/ModelFiles.h"
+#include "runtime/device/cuda/CudaProgram.h"
+#include "runtime/program/MappedModelFiles.h"
 
 namespace sluice::cuda {
 
@@ -17,8 +17,8 @@ namespace sluice::cuda {
 /// code: `build` and `image` are left to whoever has them. Its weights lie in
 /// `files`, which must outlive it. Null: weights have shapes and no numbers,
 /// which is enough to plan memory and to describe graphs.
-Program describedProgram(const ProgramDescriptor &descriptor,
-                         const ModelFiles *files);
+CudaProgram describedProgram(const ProgramDescriptor &descriptor,
+                             const MappedModelFiles *files);
 
 } // namespace sluice::cuda
 

@@ -54,9 +54,10 @@ struct LinearRoom {
   uint64_t tickets = 0;
 };
 
-LinearRoom linearRoom(const Program &program, const ExecutorLimits &limits) {
+LinearRoom linearRoom(const CudaProgram &program,
+                      const CudaExecutorLimits &limits) {
   LinearRoom room;
-  for (const Weight &weight : program.weights) {
+  for (const CudaWeight &weight : program.weights) {
     const auto *linear = std::get_if<LinearWeight>(&weight);
     if (!linear)
       continue;
@@ -81,9 +82,9 @@ LinearRoom linearRoom(const Program &program, const ExecutorLimits &limits) {
   return room;
 }
 
-void planWeights(const Program &program, const ExecutorLimits &limits,
+void planWeights(const CudaProgram &program, const CudaExecutorLimits &limits,
                  Planner &planner, MemoryPlan &plan) {
-  for (const Weight &weight : program.weights) {
+  for (const CudaWeight &weight : program.weights) {
     uint64_t bytes = 0;
     if (const auto *linear = std::get_if<LinearWeight>(&weight))
       bytes = linear->isPartner ? 0 : *layoutBytes(*weightSpec(*linear));
@@ -104,7 +105,7 @@ void planWeights(const Program &program, const ExecutorLimits &limits,
                      2 * table.inverseFrequencies.size() * sizeof(float)));
 }
 
-void planStep(const Program &program, const ExecutorLimits &limits,
+void planStep(const CudaProgram &program, const CudaExecutorLimits &limits,
               int64_t spanFloats, bool findsTokens, Planner &planner,
               MemoryPlan &plan) {
   LinearRoom room = linearRoom(program, limits);
@@ -175,8 +176,8 @@ int64_t layerPageBytes(const device::CacheShape &shape, CacheKind kind) {
          pageHeadBytes(kind, cacheDim(static_cast<int32_t>(shape.headDim)));
 }
 
-Expected<MemoryPlan> MemoryPlan::make(const Program &program,
-                                      const ExecutorLimits &limits,
+Expected<MemoryPlan> MemoryPlan::make(const CudaProgram &program,
+                                      const CudaExecutorLimits &limits,
                                       int64_t spanFloats, bool findsTokens) {
   MemoryPlan plan;
   Planner planner;
@@ -200,7 +201,7 @@ uint64_t graphReserve(int64_t kernels) {
   return uint64_t(kernels) * nodeBytes;
 }
 
-uint64_t codeReserve(const Program &program, const DeviceProperties &device,
+uint64_t codeReserve(const CudaProgram &program, const DeviceProperties &device,
                      const DenseRoom &dense) {
   constexpr uint64_t productBytes = uint64_t{64} << 20;
   return codeBytesOf(program.image) + device.kernelBytes +

@@ -13,7 +13,7 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_MEMORYPLAN_H
 #define SLUICE_RUNTIME_DEVICE_CUDA_MEMORYPLAN_H
 
-#include "runtime/device/cuda/Program.h"
+#include "runtime/device/cuda/CudaProgram.h"
 #include "runtime/device/cuda/StepTables.h"
 #include "runtime/device/cuda/driver/Driver.h"
 #include "runtime/device/cuda/kernels/CompactABI.h"
@@ -28,7 +28,8 @@ int64_t bucketOf(int64_t rows, int64_t limit);
 /// All of them, ascending.
 std::vector<int64_t> bucketsOf(int64_t limit);
 
-/// Rows that values have room for in a graph of the capacity; see ProgramABI.h.
+/// Rows that values have room for in a graph of the capacity; see
+/// CudaProgramABI.h.
 constexpr int64_t paddedCapacity(int64_t rows) { return (rows + 63) / 64 * 64; }
 
 /// Rows that a block of the linear kernels takes in such a graph.
@@ -64,8 +65,8 @@ struct MemoryPlan : MemoryNeed {
   /// give greedy tokens (givesGreedyTokens); else nothing but logits is made of
   /// outputs, and there is no room for more. Errors: sizes that overflow, as
   /// resolveLimits() has checked the rest.
-  static Expected<MemoryPlan> make(const Program &program,
-                                   const ExecutorLimits &limits,
+  static Expected<MemoryPlan> make(const CudaProgram &program,
+                                   const CudaExecutorLimits &limits,
                                    int64_t spanFloats, bool findsTokens = true);
 
   std::vector<uint64_t> weights; ///< of each; tied ones have the same
@@ -99,7 +100,7 @@ uint64_t graphReserve(int64_t kernels);
 /// What is kept free for code, which is loaded when graphs are made. It may be
 /// more than is taken: not all kernels of an image are used, and of cuBLASLt's
 /// code nobody says how much that is.
-uint64_t codeReserve(const Program &program, const DeviceProperties &device,
+uint64_t codeReserve(const CudaProgram &program, const DeviceProperties &device,
                      const DenseRoom &dense);
 
 /// Bytes of a page of a layer, all kv heads.

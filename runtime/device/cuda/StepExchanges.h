@@ -13,11 +13,11 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_STEPEXCHANGES_H
 #define SLUICE_RUNTIME_DEVICE_CUDA_STEPEXCHANGES_H
 
-#include "runtime/device/cuda/StepGraph.h"
+#include "runtime/device/cuda/SluiceGraph.h"
 
 namespace sluice::cuda {
 
-/// Values of a domain, as ProgramABI.h's functions have them.
+/// Values of a domain, as CudaProgramABI.h's functions have them.
 struct CollectiveOperands {
   int32_t domain = 0;
   const float *x = nullptr;

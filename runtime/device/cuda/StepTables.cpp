@@ -18,7 +18,7 @@ namespace sluice::cuda {
 static constexpr int64_t alignedWords = 64;
 static constexpr int64_t requestWords = sizeof(OutputRequest) / sizeof(int32_t);
 
-TableLayout::TableLayout(const ExecutorLimits &limits, int64_t rows)
+TableLayout::TableLayout(const CudaExecutorLimits &limits, int64_t rows)
     : rows(rows), mirrors(rows * (CachePages::pageTokens - 1)),
       sequences(limits.sequences),
       pagesPerSequence(CachePages::pagesFor(limits.contextLength)) {
@@ -46,7 +46,7 @@ TableLayout::TableLayout(const ExecutorLimits &limits, int64_t rows)
   words = at;
 }
 
-StepTables::StepTables(const ExecutorLimits &limits, int32_t *block)
+StepTables::StepTables(const CudaExecutorLimits &limits, int32_t *block)
     : block(block), sequenceNumbers(std::bit_ceil(
                         static_cast<size_t>(2 * limits.sequences))) {
   std::fill(block, block + TableLayout(limits, limits.rows).words, 0);
@@ -64,7 +64,8 @@ Expected<int32_t> StepTables::numberOf(SequenceId sequence,
   size_t at =
       static_cast<size_t>((static_cast<uint64_t>(sequence) * spread) >> 32) &
       mask;
-  while (sequenceNumbers[at].step == step && sequenceNumbers[at].sequence != sequence)
+  while (sequenceNumbers[at].step == step &&
+         sequenceNumbers[at].sequence != sequence)
     at = (at + 1) & mask;
   if (sequenceNumbers[at].step == step)
     return sequenceNumbers[at].number;

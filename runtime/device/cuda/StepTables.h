@@ -34,7 +34,7 @@
 #define SLUICE_RUNTIME_DEVICE_CUDA_STEPTABLES_H
 
 #include "runtime/device/StepInput.h"
-#include "runtime/device/cuda/Program.h"
+#include "runtime/device/cuda/CudaProgram.h"
 #include "runtime/device/cuda/kernels/CacheABI.h"
 
 #include <array>
@@ -58,7 +58,7 @@ struct TableLayout {
   };
 
   /// For graphs of `rows` rows. With more rows nothing lies further ahead.
-  TableLayout(const ExecutorLimits &limits, int64_t rows);
+  TableLayout(const CudaExecutorLimits &limits, int64_t rows);
 
   int64_t rows;      ///< capacity
   int64_t mirrors;   ///< capacity: what a step of `rows` rows can have
@@ -76,7 +76,7 @@ struct TableLayout {
 class StepTables {
 public:
   /// `block` has room for any layout of the limits, and outlives the tables.
-  StepTables(const ExecutorLimits &limits, int32_t *block);
+  StepTables(const CudaExecutorLimits &limits, int32_t *block);
 
   /// How a graph computes attention.
   struct Attention {

@@ -8,7 +8,7 @@
 #include "runtime/http/client/Client.h"
 
 #include "runtime/base/Guarded.h"
-#include "runtime/http/client/Connection.h"
+#include "runtime/http/client/ClientConnection.h"
 #include "runtime/http/client/RequestText.h"
 #include "runtime/http/client/ResponseReader.h"
 
@@ -37,21 +37,21 @@ struct Shared {
   Url server;
   ClientOptions options;
   std::optional<asio::ssl::context> tls;
-  Endpoints endpoints;
+  Addresses endpoints;
   asio::io_context context{1};
-  std::unordered_map<RequestId, std::shared_ptr<Exchange>> exchanges;
+  std::unordered_map<CallId, std::shared_ptr<Exchange>> exchanges;
   /// Kept connections, the one used last at the end.
-  std::vector<std::shared_ptr<Connection>> idle;
+  std::vector<std::shared_ptr<ClientConnection>> idle;
   uint64_t connections = 0;
 
-  std::shared_ptr<Connection> takeIdle();
-  std::shared_ptr<Connection> makeNew();
+  std::shared_ptr<ClientConnection> takeIdle();
+  std::shared_ptr<ClientConnection> makeNew();
 };
 
 /// Those that the server has closed meanwhile are dropped.
-std::shared_ptr<Connection> Shared::takeIdle() {
+std::shared_ptr<ClientConnection> Shared::takeIdle() {
   while (!idle.empty()) {
-    std::shared_ptr<Connection> connection = std::move(idle.back());
+    std::shared_ptr<ClientConnection> connection = std::move(idle.back());
     idle.pop_back();
     if (connection->isQuiet())
       return connection;
@@ -60,7 +60,7 @@ std::shared_ptr<Connection> Shared::takeIdle() {
   return nullptr;
 }
 
-std::shared_ptr<Connection> Shared::makeNew() {
+std::shared_ptr<ClientConnection> Shared::makeNew() {
   ++connections;
   return makeConnection(context, tls ? &*tls : nullptr, server.host);
 }
@@ -70,7 +70,7 @@ std::shared_ptr<Connection> Shared::makeNew() {
 class Exchange : public ResponseSink,
                  public std::enable_shared_from_this<Exchange> {
 public:
-  Exchange(Shared &shared, RequestId id, std::string text,
+  Exchange(Shared &shared, CallId id, std::string text,
            const ClientRequest &request,
            std::unique_ptr<ResponseHandler> handler)
       : shared(shared), id(id), text(std::move(text)),
@@ -114,12 +114,12 @@ private:
   }
 
   Shared &shared;
-  RequestId id;
+  CallId id;
   std::string text;
   uint64_t maxBodyBytes;
   std::unique_ptr<ResponseHandler> handler;
   std::optional<ResponseReader> reader;
-  std::shared_ptr<Connection> connection;
+  std::shared_ptr<ClientConnection> connection;
   asio::steady_timer timer;
   TimePoint timerAt{};
   TimePoint limit = TimePoint::max(); ///< of the whole request
@@ -282,7 +282,7 @@ struct Client::Impl {
   asio::steady_timer wake{shared.context};
   std::optional<TimePoint> wakeAt; ///< what `wake` is set to
   bool wasCancelled = false; ///< the handler that ran, of a cancelled wait
-  RequestId nextId = 1;
+  CallId nextId = 1;
 };
 
 Client::Client(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
@@ -305,13 +305,13 @@ Expected<Client> Client::create(const Url &server, ClientOptions options) {
   return Client(std::move(impl));
 }
 
-Expected<RequestId> Client::start(const ClientRequest &request,
-                                  std::unique_ptr<ResponseHandler> handler) {
+Expected<CallId> Client::start(const ClientRequest &request,
+                               std::unique_ptr<ResponseHandler> handler) {
   Shared &shared = impl->shared;
   Expected<std::string> text = requestText(request, shared.server.authority());
   if (!text)
     return text.status();
-  RequestId id = impl->nextId++;
+  CallId id = impl->nextId++;
   auto exchange = std::make_shared<Exchange>(shared, id, text.take(), request,
                                              std::move(handler));
   shared.exchanges.emplace(id, exchange);
@@ -319,7 +319,7 @@ Expected<RequestId> Client::start(const ClientRequest &request,
   return id;
 }
 
-void Client::abort(RequestId id) {
+void Client::abort(CallId id) {
   auto found = impl->shared.exchanges.find(id);
   if (found == impl->shared.exchanges.end())
     return;

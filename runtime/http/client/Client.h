@@ -10,7 +10,7 @@
 // connection carries one request at a time and is kept for the next one.
 //
 //   Expected<Client> client = Client::create(url);
-//   Expected<RequestId> id =
+//   Expected<CallId> id =
 //       client->start(request, std::make_unique<MyHandler>());
 //   while (client->inFlight() > 0)
 //     client->run(steady_clock::now() + 1s);
@@ -34,7 +34,7 @@
 namespace sluice::http {
 
 using TimePoint = std::chrono::steady_clock::time_point;
-using Fields = std::vector<std::pair<std::string, std::string>>;
+using HeaderFields = std::vector<std::pair<std::string, std::string>>;
 
 struct ClientOptions {
   /// For the connection and the TLS handshake together.
@@ -50,7 +50,7 @@ struct ClientOptions {
 struct ClientRequest {
   std::string method = "GET";
   std::string target = "/"; ///< path and query
-  Fields fields;
+  HeaderFields fields;
   std::string body;
   /// From start() to the end of the answer; 0: no limit.
   std::chrono::milliseconds timeout{0};
@@ -62,7 +62,7 @@ struct ClientRequest {
 struct ResponseHead {
   int status = 0;
   std::string reason;
-  Fields fields;
+  HeaderFields fields;
 
   /// The first field of that name, in capital or small letters; "" without one.
   std::string_view field(std::string_view name) const;
@@ -98,7 +98,7 @@ public:
   virtual void onFailure(const Failure &failure, TimePoint at) = 0;
 };
 
-using RequestId = uint64_t;
+using CallId = uint64_t;
 
 /// Not thread-safe: one thread uses a client.
 class Client {
@@ -118,12 +118,12 @@ public:
   /// turns out to have been closed, before a byte of the answer, is replaced by
   /// a new one, once. Errors: a method, target or field that would break the
   /// message's framing.
-  Expected<RequestId> start(const ClientRequest &request,
-                            std::unique_ptr<ResponseHandler> handler);
+  Expected<CallId> start(const ClientRequest &request,
+                         std::unique_ptr<ResponseHandler> handler);
 
   /// Ends a request without calling its handler again, and closes its
   /// connection. Nothing happens where it has ended.
-  void abort(RequestId id);
+  void abort(CallId id);
 
   /// Waits for something to happen and handles it, or returns at `until`. May
   /// return earlier without anything having happened.

@@ -59,7 +59,7 @@ TEST(Answer, CannotBreakTheFraming) {
                         {"Connection", "close"},
                         {"date", "today"}},
                        "body");
-  Answer answer = client.read();
+  ReadAnswer answer = client.read();
   EXPECT_EQ(answer.field("X-A"), "a??X-B: b?");
   EXPECT_EQ(answer.field("X-B"), "");
   EXPECT_EQ(answer.field("Content-Length"), "4");
@@ -77,7 +77,7 @@ TEST(Answer, LeavesTheBodyOutWhereNoneBelongs) {
   EXPECT_EQ(client.read(/*isHead=*/true).field("Content-Length"), "10");
   client.send(get("/x"));
   server.next()->reply(204, {}, "nothing of this");
-  Answer answer = client.read();
+  ReadAnswer answer = client.read();
   EXPECT_EQ(answer.status, 204);
   EXPECT_EQ(answer.field("Content-Length"), "");
   client.send(get("/x"));
@@ -108,7 +108,7 @@ TEST(Answer, ReportsErrors) {
   TestClient client(server.port());
   client.send(get("/x"));
   server.next()->fail(429, "too busy", {{"Retry-After", "1"}});
-  Answer answer = client.read();
+  ReadAnswer answer = client.read();
   EXPECT_EQ(answer.status, 429);
   EXPECT_EQ(answer.field("Content-Type"), "text/plain");
   EXPECT_EQ(answer.field("Retry-After"), "1");
@@ -138,14 +138,14 @@ TEST(Answer, RefusalsAreAnsweredInTheFormatOfTheApi) {
   auto answerTo = [&](const std::string &bytes, bool isHead = false) {
     TestClient client(server.port());
     client.send(bytes);
-    Answer answer = client.read(isHead);
+    ReadAnswer answer = client.read(isHead);
     EXPECT_EQ(answer.field("Content-Type"), "application/json");
     EXPECT_EQ(answer.field("Connection"), "close");
     EXPECT_TRUE(answer.complete);
     EXPECT_TRUE(client.closedByServer());
     return answer;
   };
-  Answer answer = answerTo("x\r\n\r\n");
+  ReadAnswer answer = answerTo("x\r\n\r\n");
   EXPECT_EQ(answer.status, 400);
   EXPECT_THAT(answer.body, HasSubstr("{400:malformed request"));
   EXPECT_EQ(answer.field("X-Method"), "");
@@ -179,7 +179,7 @@ TEST(Answer, IsAnErrorWhereNobodyAnswers) {
   TestClient client(server.port());
   client.send(get("/x"));
   server.next().reset();
-  Answer answer = client.read();
+  ReadAnswer answer = client.read();
   EXPECT_EQ(answer.status, 500);
   EXPECT_EQ(answer.body, "the request was dropped without an answer\n");
   client.send(get("/echo"));
@@ -216,7 +216,7 @@ TEST(Answer, SuitsHttp10) {
   {
     TestClient client(server.port());
     client.send("GET /echo HTTP/1.0\r\n\r\n");
-    Answer answer = client.read();
+    ReadAnswer answer = client.read();
     EXPECT_EQ(answer.body, "GET /echo ");
     EXPECT_EQ(answer.field("Connection"), "close");
     EXPECT_TRUE(client.closedByServer());
@@ -224,7 +224,7 @@ TEST(Answer, SuitsHttp10) {
   TestClient client(server.port());
   for (int i = 0; i < 2; ++i) {
     client.send("GET /echo HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
-    Answer answer = client.read();
+    ReadAnswer answer = client.read();
     EXPECT_EQ(answer.body, "GET /echo ");
     EXPECT_EQ(answer.field("Connection"), "keep-alive");
   }

@@ -22,7 +22,7 @@ static void expectRefusal(TestServer &server, std::string_view bytes,
                           int status) {
   TestClient client(server.port());
   client.send(bytes);
-  Answer answer = client.read();
+  ReadAnswer answer = client.read();
   EXPECT_EQ(answer.status, status) << bytes.substr(0, 200);
   EXPECT_TRUE(answer.complete);
   EXPECT_EQ(answer.field("Connection"), "close");
@@ -81,7 +81,7 @@ TEST(Limits, AnswersToLargeBodiesArriveWhileTheClientSends) {
   TestClient client(server.port());
   std::string body(10'000'000, 'x');
   std::thread sender([&] { client.send(post("/echo", body)); });
-  Answer answer = client.read();
+  ReadAnswer answer = client.read();
   EXPECT_EQ(answer.status, 413);
   EXPECT_EQ(answer.body, "body of more than 1000 bytes\n");
   sender.join();
@@ -111,7 +111,7 @@ TEST(Limits, TheSlowestReadersAreCutOff) {
   slowest.readAll();
   EXPECT_TRUE(slowest.wasReset());
   answerLargely(server, reads);
-  Answer answer = reads.read();
+  ReadAnswer answer = reads.read();
   EXPECT_EQ(answer.body.size(), largeBytes);
   slow.readAll();
   EXPECT_TRUE(slow.wasReset());
@@ -165,7 +165,7 @@ TEST(Limits, ABodyThatIsNotWantedIsNotRead) {
   for (const char *more : {"", "Expect: 100-continue\r\n"}) {
     TestClient client(server.port());
     client.send(start + more + "X-Unwanted: 1\r\n\r\nabc");
-    Answer answer = client.read();
+    ReadAnswer answer = client.read();
     EXPECT_EQ(answer.status, 200);
     EXPECT_EQ(answer.body, "POST /echo ");
     EXPECT_EQ(answer.field("Connection"), "close");
@@ -188,7 +188,7 @@ TEST(Limits, SlowHeadersAreTimedOut) {
       std::this_thread::sleep_for(milliseconds(20));
     }
   });
-  Answer answer = client.read();
+  ReadAnswer answer = client.read();
   EXPECT_EQ(answer.status, 408);
   EXPECT_EQ(answer.body, "the header has not come in time\n");
   EXPECT_GE(steady_clock::now() - begin, milliseconds(200));
@@ -207,7 +207,7 @@ TEST(Limits, SlowBodiesAreTimedOut) {
       std::this_thread::sleep_for(milliseconds(20));
     }
   });
-  Answer answer = client.read();
+  ReadAnswer answer = client.read();
   EXPECT_EQ(answer.status, 408);
   EXPECT_EQ(answer.body, "the body has not come in time\n");
   sender.join();
@@ -264,7 +264,7 @@ TEST(Limits, TooManyBytesOfBodiesAreRefused) {
   ASSERT_TRUE(eventually(
       [&] { return server.server->counters().bytesIn > max.size(); }));
   second.send(post("/echo", max));
-  Answer answer = second.read();
+  ReadAnswer answer = second.read();
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.body, "too many bytes of bodies at once\n");
   TestClient other(server.port());

@@ -123,7 +123,7 @@ TEST_F(Places, WhereAllAreAtWorkOthersAreToldSo) {
   for (uint64_t count = 1; count <= 3; ++count) {
     auto third = client();
     third->send(get("/x"));
-    Answer answer = third->read();
+    ReadAnswer answer = third->read();
     EXPECT_EQ(answer.status, 503);
     EXPECT_EQ(answer.body, "too many connections\n");
     EXPECT_TRUE(third->closedByServer());
@@ -141,7 +141,7 @@ TEST_F(Places, ReservedOnesAreAnswered) {
   auto one = busy(), two = busy();
   auto third = client();
   third->send(get("/echo"));
-  Answer answer = third->read();
+  ReadAnswer answer = third->read();
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.field("Connection"), "close");
   EXPECT_TRUE(third->closedByServer());

@@ -19,11 +19,11 @@ using Progress = RequestParser::Progress;
 
 namespace {
 
-constexpr RequestLimits limits = {1024, 8, 100};
+constexpr HeaderLimits limits = {1024, 8, 100};
 
 struct Outcome {
   Progress progress = Progress::NeedMore;
-  Refusal refusal;
+  BadRequest refusal;
   Request request;
   std::string rest; ///< bytes not consumed
 };

@@ -87,7 +87,7 @@ TEST(Server, KeepsConnections) {
   }
   EXPECT_EQ(server.server->counters().accepted, 1u);
   client.send(get("/echo", "Connection: close\r\n"));
-  Answer answer = client.read();
+  ReadAnswer answer = client.read();
   EXPECT_EQ(answer.field("Connection"), "close");
   EXPECT_TRUE(client.closedByServer());
 }
@@ -255,7 +255,7 @@ TEST(Server, Drains) {
       eventually([&] { return !TestClient(server.port()).connected(); }));
   EXPECT_EQ(server.server->open(), 2);
   sends.send("dy");
-  Answer answer = sends.read();
+  ReadAnswer answer = sends.read();
   EXPECT_EQ(answer.body, "POST /echo body");
   EXPECT_EQ(answer.field("Connection"), "close");
   waiting->reply(200, {}, "late");

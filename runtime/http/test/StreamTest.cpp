@@ -91,7 +91,7 @@ TEST(Stream, JoinsWhatPilesUp) {
   for (int i = 0; i < 1000; ++i)
     EXPECT_TRUE(started.exchange->write("y"));
   started.exchange->endStream();
-  Answer answer = started.client.read();
+  ReadAnswer answer = started.client.read();
   ASSERT_EQ(answer.chunks.size(), 2u);
   EXPECT_EQ(answer.chunks[0], large);
   EXPECT_EQ(answer.chunks[1], std::string(1000, 'y'));
@@ -106,7 +106,7 @@ TEST(Stream, EndsWithTheConnectionForHttp10) {
     started.exchange->write("one");
     started.exchange->write("two");
     started.exchange->endStream();
-    Answer answer = started.client.read();
+    ReadAnswer answer = started.client.read();
     EXPECT_EQ(answer.body, "onetwo");
     EXPECT_TRUE(answer.complete);
     EXPECT_EQ(answer.field("Connection"), "close");

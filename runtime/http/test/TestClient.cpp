@@ -18,7 +18,7 @@
 using namespace sluice::http;
 using namespace sluice::http::test;
 
-std::string Answer::field(std::string_view name) const {
+std::string ReadAnswer::field(std::string_view name) const {
   for (const auto &[own, value] : fields)
     if (own.size() == name.size() &&
         strncasecmp(own.data(), name.data(), name.size()) == 0)
@@ -102,8 +102,8 @@ std::string TestClient::readAll() {
 
 bool TestClient::closedByServer() { return readAll().empty() && isOver; }
 
-Answer TestClient::read(bool isHead) {
-  Answer answer;
+ReadAnswer TestClient::read(bool isHead) {
+  ReadAnswer answer;
   std::string head = readUntil("\r\n\r\n");
   if (!head.ends_with("\r\n\r\n") || !head.starts_with("HTTP/1.1 "))
     return answer;

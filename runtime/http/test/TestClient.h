@@ -8,7 +8,7 @@
 #ifndef SLUICE_RUNTIME_HTTP_TEST_TESTCLIENT_H
 #define SLUICE_RUNTIME_HTTP_TEST_TESTCLIENT_H
 
-#include "runtime/http/Request.h"
+#include "runtime/http/HttpRequest.h"
 
 #include <cstdint>
 #include <memory>
@@ -20,7 +20,7 @@
 namespace sluice::http::test {
 
 /// An answer, taken apart without the code under test.
-struct Answer {
+struct ReadAnswer {
   int status = 0; ///< 0: none has come
   Fields fields;
   std::string body;
@@ -45,7 +45,7 @@ public:
   /// Whether all of it could be sent.
   bool send(std::string_view bytes);
   /// The next answer. `isHead`: it has no body.
-  Answer read(bool isHead = false);
+  ReadAnswer read(bool isHead = false);
   /// What comes until `mark`, including it; less if it does not come.
   std::string readUntil(std::string_view mark);
   /// What comes until the server closes.

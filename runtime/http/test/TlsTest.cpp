@@ -175,7 +175,7 @@ TEST_F(Tls, TellsPlainHttpSo) {
   TestServer server(options());
   TestClient client(server.port());
   client.send(get("/echo"));
-  Answer answer = client.read();
+  ReadAnswer answer = client.read();
   EXPECT_EQ(answer.status, 400);
   EXPECT_EQ(answer.body,
             "plain HTTP was sent to a port that speaks TLS; use https\n");

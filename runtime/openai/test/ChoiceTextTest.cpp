@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/openai/ChoiceText.h"
-#include "TestModel.h"
+#include "TestApiModel.h"
 
 using namespace sluice;
 using namespace sluice::openai;

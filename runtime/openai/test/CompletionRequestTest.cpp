@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TestModel.h"
+#include "TestApiModel.h"
 
 using namespace sluice;
 using namespace sluice::openai;

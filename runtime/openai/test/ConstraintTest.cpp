@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/openai/Constraint.h"
-#include "TestModel.h"
+#include "TestApiModel.h"
 
 using namespace sluice;
 using namespace sluice::openai;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/openai/ContentMarks.h"
-#include "runtime/openai/test/TestModel.h"
+#include "runtime/openai/test/TestApiModel.h"
 
 #include <gmock/gmock.h>
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TestModel.h"
+#include "TestApiModel.h"
 #include "runtime/openai/AnswerWriter.h"
 
 #include <gmock/gmock.h>

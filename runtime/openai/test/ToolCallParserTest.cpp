@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/openai/ToolCallParser.h"
-#include "TestModel.h"
+#include "TestApiModel.h"
 
 #include <fstream>
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/openai/Tools.h"
-#include "TestModel.h"
+#include "TestApiModel.h"
 #include "runtime/grammar/test/TestGrammars.h"
 
 #include <fstream>

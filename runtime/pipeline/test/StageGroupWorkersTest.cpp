@@ -66,7 +66,7 @@ protected:
   };
 
   StageGroupWorkersTest() {
-    second.config.readFrame = [this](Arrival &arrival) {
+    second.config.readFrame = [this](ArrivedFrame &arrival) {
       arrival.frame = frames.at(arrival.bytes.at(0));
       if (change)
         change(arrival.frame);
@@ -286,7 +286,9 @@ TEST_F(StageGroupWorkersTest, OtherLimitsAreFoundOut) {
 }
 
 TEST_F(StageGroupWorkersTest, AFrameThatCannotBeReadIsAnError) {
-  second.config.readFrame = [](Arrival &) { return failure("unreadable"); };
+  second.config.readFrame = [](ArrivedFrame &) {
+    return failure("unreadable");
+  };
   run();
   EXPECT_EQ(second.failed.message(), "second: unreadable");
   EXPECT_FALSE(second.ended);

@@ -233,7 +233,7 @@ std::unique_ptr<StepPacer> slowSteps() {
   cluster::OpCost op;
   op.weightBytes = 20'000'000;
   model.layers.emplace_back().ops = {op};
-  cluster::Device device;
+  cluster::DeviceSpec device;
   device.bytesPerSecond = 1e8;
   device.flopsPerSecond = 1e15;
   cluster::StageCost cost(model, cluster::wholeModel(model), device);

@@ -22,7 +22,7 @@ namespace {
 
 const PackedKey key{"avx512vnni", 0x1234};
 
-std::vector<uint8_t> wholeFile(const PackedLayout &layout) {
+std::vector<uint8_t> wholeFile(const PackedFileLayout &layout) {
   std::vector<uint8_t> bytes = encodePackedHeader(layout, key);
   bytes.resize(layout.totalBytes);
   return bytes;
@@ -30,7 +30,7 @@ std::vector<uint8_t> wholeFile(const PackedLayout &layout) {
 
 TEST(PackedFileTest, PlacesSectionsOnCacheLinesAfterAPage) {
   std::vector<uint64_t> sizes = {100, 0, 64, 1};
-  Expected<PackedLayout> layout = PackedLayout::plan(sizes);
+  Expected<PackedFileLayout> layout = PackedFileLayout::plan(sizes);
   ASSERT_TRUE(layout);
   EXPECT_EQ(layout->payloadOffset, 4096u);
   EXPECT_EQ(layout->sections[0].offset, 4096u);
@@ -42,17 +42,17 @@ TEST(PackedFileTest, PlacesSectionsOnCacheLinesAfterAPage) {
 
 TEST(PackedFileTest, RefusesSizesThatOverflow) {
   std::vector<uint64_t> sizes = {uint64_t(1) << 63, uint64_t(1) << 63};
-  EXPECT_FALSE(PackedLayout::plan(sizes));
+  EXPECT_FALSE(PackedFileLayout::plan(sizes));
   sizes = {~uint64_t(0)};
-  EXPECT_FALSE(PackedLayout::plan(sizes));
+  EXPECT_FALSE(PackedFileLayout::plan(sizes));
 }
 
 TEST(PackedFileTest, HeaderRoundTripsAndGuardsItself) {
   std::vector<uint64_t> sizes = {100, 0, 64};
-  PackedLayout layout = *PackedLayout::plan(sizes);
+  PackedFileLayout layout = *PackedFileLayout::plan(sizes);
   layout.sections[2].digest = 0x123456789abcdef0;
   std::vector<uint8_t> bytes = wholeFile(layout);
-  Expected<PackedLayout> back = readPackedHeader(bytes, key, 3);
+  Expected<PackedFileLayout> back = readPackedHeader(bytes, key, 3);
   ASSERT_TRUE(back) << back.status().message();
   EXPECT_EQ(back->sections[2].offset, layout.sections[2].offset);
   EXPECT_EQ(back->sections[2].bytes, 64u);
@@ -70,7 +70,7 @@ TEST(PackedFileTest, HeaderRoundTripsAndGuardsItself) {
 
 TEST(PackedFileTest, SaysWhyAFileIsStale) {
   std::vector<uint64_t> sizes = {100};
-  std::vector<uint8_t> bytes = wholeFile(*PackedLayout::plan(sizes));
+  std::vector<uint8_t> bytes = wholeFile(*PackedFileLayout::plan(sizes));
   auto reason = [&](const PackedKey &wanted, size_t weights) {
     return readPackedHeader(bytes, wanted, weights).status().message();
   };

@@ -18,7 +18,7 @@
 #define SLUICE_RUNTIME_PROGRAM_TEST_TESTMODEL_H
 
 #include "runtime/base/FileIdentity.h"
-#include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/device/cpu/CpuProgramABI.h"
 #include "runtime/program/ExecutableDescriptor.h"
 
 #include <cstring>

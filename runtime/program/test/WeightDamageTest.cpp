@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/program/test/WeightStoreBed.h"
+#include "runtime/program/test/PackedWeightStoreBed.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ using namespace sluice::test;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using Origin = WeightStore::Origin;
+using Origin = PackedWeightStore::Origin;
 namespace fs = std::filesystem;
 
 namespace {
@@ -30,18 +30,18 @@ using WeightDamageTest = WeightStoreBed;
 
 TEST_F(WeightDamageTest, ADamagedCacheIsPackedAgain) {
   options.verifyFirst = true;
-  Expected<WeightStore> fresh = load();
+  Expected<PackedWeightStore> fresh = load();
   ASSERT_TRUE(fresh);
   const std::vector<std::string> expected = contents(*fresh);
   const uint64_t size = fs::file_size(cachePath());
   auto expectPackedAgain = [&](const std::string &reason) {
-    Expected<WeightStore> store = load();
+    Expected<PackedWeightStore> store = load();
     ASSERT_TRUE(store) << store.status().message();
     EXPECT_EQ(store->origin(), Origin::Packed);
     EXPECT_THAT(notes, ElementsAre(cachePath() + ": " + reason +
                                    "; packing the weights again"));
     EXPECT_EQ(contents(*store), expected);
-    Expected<WeightStore> next = load();
+    Expected<PackedWeightStore> next = load();
     ASSERT_TRUE(next);
     EXPECT_EQ(next->origin(), Origin::Cached);
     EXPECT_THAT(notes, IsEmpty());
@@ -66,10 +66,10 @@ TEST_F(WeightDamageTest, ADamagedCacheIsPackedAgain) {
 }
 
 TEST_F(WeightDamageTest, WithoutBeingVerifiedFirstACacheIsUsedAsItIs) {
-  Expected<WeightStore> fresh = load();
+  Expected<PackedWeightStore> fresh = load();
   ASSERT_TRUE(fresh);
   damage(cachePath(), 8192, std::string(64, '!'));
-  Expected<WeightStore> store = load();
+  Expected<PackedWeightStore> store = load();
   ASSERT_TRUE(store);
   EXPECT_EQ(store->origin(), Origin::Cached);
   EXPECT_THAT(notes, IsEmpty());
@@ -99,7 +99,7 @@ TEST_F(WeightDamageTest, AChangedModelIsNotPacked) {
 
 TEST_F(WeightDamageTest, AChangedTableThatIsUsedInPlaceIsRefused) {
   EXPECT_EQ(error(), "loaded");
-  Expected<WeightStore> store = load();
+  Expected<PackedWeightStore> store = load();
   ASSERT_TRUE(store);
   EXPECT_EQ(store->origin(), Origin::Cached);
   // Under the running program.
@@ -116,29 +116,29 @@ TEST_F(WeightDamageTest, AChangedTableThatIsUsedInPlaceIsRefused) {
 }
 
 TEST_F(WeightDamageTest, EverythingThatIsUsedIsKnown) {
-  auto names = [](const WeightStore &store) {
+  auto names = [](const PackedWeightStore &store) {
     std::vector<std::string> all;
     for (const KnownBytes &each : store.knownBytes())
       all.push_back(each.weight);
     return all;
   };
-  auto isIntact = [this](const WeightStore &store) {
+  auto isIntact = [this](const PackedWeightStore &store) {
     Expected<const KnownBytes *> damaged =
         findDamage(store.knownBytes(), options.packing);
     return damaged && *damaged == nullptr;
   };
   const auto all = ElementsAre("embedding", "place", "norm", "output");
-  Expected<WeightStore> packed = load();
+  Expected<PackedWeightStore> packed = load();
   ASSERT_TRUE(packed);
   EXPECT_THAT(names(*packed), all);
   EXPECT_TRUE(isIntact(*packed));
-  Expected<WeightStore> cached = load();
+  Expected<PackedWeightStore> cached = load();
   ASSERT_TRUE(cached);
   EXPECT_THAT(names(*cached), all);
   EXPECT_TRUE(isIntact(*cached));
   fs::remove(cachePath());
   fs::create_directory(cachePath());
-  Expected<WeightStore> inMemory = load();
+  Expected<PackedWeightStore> inMemory = load();
   ASSERT_TRUE(inMemory);
   ASSERT_EQ(inMemory->origin(), Origin::InMemory);
   EXPECT_THAT(names(*inMemory), all);
@@ -153,14 +153,14 @@ TEST_F(WeightDamageTest, EverythingThatIsUsedIsKnown) {
 
   // Of random weights the tables are nowhere else.
   options.randomSeed = 3;
-  Expected<WeightStore> random = load();
+  Expected<PackedWeightStore> random = load();
   ASSERT_TRUE(random) << random.status().message();
   EXPECT_THAT(names(*random), ElementsAre("norm", "output"));
   EXPECT_TRUE(isIntact(*random));
   options.randomSeed.reset();
 
   embed();
-  Expected<WeightStore> embedded = load();
+  Expected<PackedWeightStore> embedded = load();
   ASSERT_TRUE(embedded);
   EXPECT_THAT(names(*embedded), all);
   EXPECT_TRUE(isIntact(*embedded));
@@ -174,7 +174,7 @@ TEST_F(WeightDamageTest, WithoutDigestsThePackedFormIsKnown) {
   damageModel(weights()[Embedding].offset);
   options.verifyFirst = true;
   EXPECT_EQ(error(), "loaded");
-  Expected<WeightStore> store = load();
+  Expected<PackedWeightStore> store = load();
   ASSERT_TRUE(store);
   EXPECT_EQ(store->origin(), Origin::Cached);
   ASSERT_EQ(store->knownBytes().size(), 2u);
@@ -199,7 +199,7 @@ TEST_F(WeightDamageTest, DamagedEmbeddedWeightsAreRefused) {
 
 TEST_F(WeightDamageTest, WhatIsDamagedInUseIsRemoved) {
   EXPECT_EQ(error(), "loaded");
-  Expected<WeightStore> store = load();
+  Expected<PackedWeightStore> store = load();
   ASSERT_TRUE(store);
   damage(cachePath(), 4096, "!");
   Expected<const KnownBytes *> damaged =
@@ -212,7 +212,7 @@ TEST_F(WeightDamageTest, WhatIsDamagedInUseIsRemoved) {
                           "again");
   EXPECT_FALSE(fs::exists(cachePath()));
   // Another one's, that came into its place, is not.
-  Expected<WeightStore> again = load();
+  Expected<PackedWeightStore> again = load();
   ASSERT_TRUE(again);
   EXPECT_EQ(again->origin(), Origin::Packed);
   EXPECT_THAT(reportDamage(**damaged).message(),
@@ -221,12 +221,12 @@ TEST_F(WeightDamageTest, WhatIsDamagedInUseIsRemoved) {
 }
 
 TEST_F(WeightDamageTest, ACacheThatOthersCanWriteIsNotUsed) {
-  Expected<WeightStore> fresh = load();
+  Expected<PackedWeightStore> fresh = load();
   ASSERT_TRUE(fresh);
   const std::vector<std::string> expected = contents(*fresh);
   auto expectUnused = [&](const std::string &reason) {
     std::string before = readFile(cachePath());
-    Expected<WeightStore> store = load();
+    Expected<PackedWeightStore> store = load();
     ASSERT_TRUE(store) << store.status().message();
     EXPECT_EQ(store->origin(), Origin::InMemory);
     EXPECT_EQ(contents(*store), expected);
@@ -241,7 +241,7 @@ TEST_F(WeightDamageTest, ACacheThatOthersCanWriteIsNotUsed) {
     expectUnused("may be written by other users (chmod go-w helps)");
   }
   ASSERT_EQ(::chmod(cachePath().c_str(), 0644), 0);
-  Expected<WeightStore> store = load();
+  Expected<PackedWeightStore> store = load();
   ASSERT_TRUE(store);
   EXPECT_EQ(store->origin(), Origin::Cached);
   if (::geteuid() != 0)
@@ -256,13 +256,13 @@ TEST_F(WeightDamageTest, OthersCannotWriteWhatIsPacked) {
       {0, 0644}, {0002, 0644}, {0022, 0644}, {0077, 0600}};
   for (auto [mask, mode] : cases) {
     mode_t old = ::umask(mask);
-    Expected<WeightStore> packed = load();
+    Expected<PackedWeightStore> packed = load();
     ::umask(old);
     ASSERT_TRUE(packed);
     struct stat info = {};
     ASSERT_EQ(::stat(cachePath().c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 0777, mode);
-    Expected<WeightStore> cached = load();
+    Expected<PackedWeightStore> cached = load();
     ASSERT_TRUE(cached);
     EXPECT_EQ(cached->origin(), Origin::Cached);
     fs::remove(cachePath());

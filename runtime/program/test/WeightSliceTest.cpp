@@ -153,9 +153,10 @@ protected:
     program.weights = {weight};
     EXPECT_EQ(program.validate(files).message().find("weight"),
               std::string::npos);
-    Expected<ModelFiles> opened = ModelFiles::open(files, program, {});
+    Expected<MappedModelFiles> opened =
+        MappedModelFiles::open(files, program, {});
     EXPECT_TRUE(bool(opened)) << opened.status().message();
-    Expected<PackedLayout> layout =
+    Expected<PackedFileLayout> layout =
         planPackedFile(files, program, PackedContents::Everything);
     EXPECT_TRUE(bool(layout)) << layout.status().message();
     cpu::ThreadPool pool(2);
@@ -201,7 +202,8 @@ TEST_F(PackedParts, RowsAndColumnsAreCheckedEach) {
   ProgramDescriptor program;
   program.name = "main";
   program.weights = {ofRows, ofColumns};
-  Expected<ModelFiles> opened = ModelFiles::open(files, program, {});
+  Expected<MappedModelFiles> opened =
+      MappedModelFiles::open(files, program, {});
   ASSERT_TRUE(bool(opened)) << opened.status().message();
   cpu::ThreadPool pool(1);
   WeightPacker packer(*opened, pool);
@@ -224,8 +226,9 @@ protected:
     ProgramDescriptor program;
     program.name = "main";
     program.weights = {weight};
-    Expected<ModelFiles> opened = ModelFiles::open(files, program, {});
-    Expected<PackedLayout> layout =
+    Expected<MappedModelFiles> opened =
+        MappedModelFiles::open(files, program, {});
+    Expected<PackedFileLayout> layout =
         planPackedFile(files, program, PackedContents::Everything);
     if (!opened || !layout)
       return "cannot be opened";

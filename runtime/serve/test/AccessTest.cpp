@@ -142,7 +142,7 @@ TEST_F(AccessTest, AKeysTermsStandBehindIt) {
   EXPECT_EQ(two.terms.maxRunning, 0);
   EXPECT_NE(one.tenant, two.tenant);
   EXPECT_NE(one.tenant, 0u);
-  Answer refused = ask("one", -6);
+  ReadAnswer refused = ask("one", -6);
   EXPECT_EQ(refused.status, 400);
   EXPECT_EQ(errorOf(refused)["param"], "priority");
   EXPECT_EQ(errorOf(refused)["message"],
@@ -226,7 +226,7 @@ TEST_F(AccessTest, RequestsNeedAKeyWhereThereAreSome) {
     for (const char *path :
          {"/v1/completions", "/v1/chat/completions", "/tokenize", "/detokenize",
           "/v1/embeddings", "/abort_request", "/nothing"}) {
-      Answer answer = post(path, body, fields);
+      ReadAnswer answer = post(path, body, fields);
       EXPECT_EQ(answer.status, 401) << path;
       EXPECT_EQ(answer.field("WWW-Authenticate"), "Bearer realm=\"sluice\"");
       EXPECT_EQ(errorOf(answer)["type"], "authentication_error");
@@ -273,7 +273,7 @@ static std::string preflight(const std::string &fields) {
 TEST_F(AccessTest, WithoutOriginsNothingIsSaid) {
   start();
   EXPECT_EQ(get("/health", fromPage).field("Access-Control-Allow-Origin"), "");
-  Answer answer = ask(preflight(asksFirst));
+  ReadAnswer answer = ask(preflight(asksFirst));
   EXPECT_EQ(answer.status, 405);
   EXPECT_EQ(answer.field("Access-Control-Allow-Origin"), "");
 }
@@ -282,7 +282,7 @@ TEST_F(AccessTest, ListedOriginsMayAskAndRead) {
   options.corsOrigins = {"https://other.example", "https://page.example"};
   options.apiKeys = {"one"};
   start();
-  Answer answer = ask(preflight(asksFirst)); // carries no key
+  ReadAnswer answer = ask(preflight(asksFirst)); // carries no key
   EXPECT_EQ(answer.status, 204);
   EXPECT_EQ(answer.field("Access-Control-Allow-Origin"),
             "https://page.example");
@@ -291,7 +291,7 @@ TEST_F(AccessTest, ListedOriginsMayAskAndRead) {
   EXPECT_EQ(answer.field("Access-Control-Allow-Credentials"), "");
   EXPECT_EQ(answer.field("Vary"), "Origin");
   // Errors too, or the page could not show them.
-  Answer refused = get("/v1/models", fromPage);
+  ReadAnswer refused = get("/v1/models", fromPage);
   EXPECT_EQ(refused.status, 401);
   EXPECT_EQ(refused.field("Access-Control-Allow-Origin"),
             "https://page.example");
@@ -302,7 +302,7 @@ TEST_F(AccessTest, PagesMaySendWhatTheyAskFor) {
   options.corsOrigins = {"https://page.example"};
   start();
   auto allowed = [&](const std::string &asked) {
-    Answer answer = ask(preflight(
+    ReadAnswer answer = ask(preflight(
         fromPage + "Access-Control-Request-Method: POST\r\n" + asked));
     EXPECT_EQ(answer.status, 204);
     return answer.field("Access-Control-Allow-Headers");
@@ -329,7 +329,7 @@ TEST_F(AccessTest, PagesMaySendWhatTheyAskFor) {
 TEST_F(AccessTest, OtherOriginsMayNot) {
   options.corsOrigins = {"https://other.example"};
   start();
-  Answer answer = ask(preflight(asksFirst));
+  ReadAnswer answer = ask(preflight(asksFirst));
   EXPECT_EQ(answer.status, 204);
   EXPECT_EQ(answer.field("Access-Control-Allow-Origin"), "");
   EXPECT_EQ(answer.field("Access-Control-Allow-Methods"), "");
@@ -358,7 +358,7 @@ TEST_F(AccessTest, WhereAllMayTheyMayReadWhatCouldNotBeRead) {
   std::string many;
   for (int i = 0; i < 200; ++i)
     many += "X-" + std::to_string(i) + ": 1\r\n";
-  Answer answer = get("/health", many + fromPage);
+  ReadAnswer answer = get("/health", many + fromPage);
   EXPECT_EQ(answer.status, 431);
   EXPECT_EQ(answer.field("Access-Control-Allow-Origin"), "*");
 }
@@ -380,7 +380,7 @@ TEST_F(AccessTest, ALocalServerHasLocalNamesOnly) {
   for (const char *host :
        {"evil.example", "evil.example:8000", "127.0.0.1.evil.example",
         "127.evil.example", "localhost.evil.example", "[::2]", "10.0.0.1"}) {
-    Answer answer = ask(asHost(host));
+    ReadAnswer answer = ask(asHost(host));
     EXPECT_EQ(answer.status, 403) << host;
     EXPECT_EQ(errorOf(answer)["type"], "permission_error");
   }

@@ -29,7 +29,7 @@ TEST_F(CompletionsTest, ACompletionHasItsTextAndUsage) {
   engine.tell(0, " world");
   engine.end(0, FinishReason::Length);
 
-  Answer answer = client->read();
+  ReadAnswer answer = client->read();
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.field("Content-Type"), "application/json");
   json body = bodyOf(answer);
@@ -47,7 +47,7 @@ TEST_F(CompletionsTest, ACompletionHasItsTextAndUsage) {
 TEST_F(CompletionsTest, AChatGoesThroughTheTemplate) {
   engine.answerAll("Hi!");
   start();
-  Answer answer =
+  ReadAnswer answer =
       post("/v1/chat/completions",
            {{"messages", {{{"role", "user"}, {"content", "Hello"}}}}});
   EXPECT_EQ(answer.status, 200);
@@ -97,7 +97,7 @@ TEST_F(CompletionsTest, AStopStringEndsTheEnginesRequest) {
   ASSERT_TRUE(engine.wait(0));
   engine.tell(0, "some text EN");
   engine.tell(0, "D and more");
-  Answer answer = client->read();
+  ReadAnswer answer = client->read();
   json body = bodyOf(answer);
   EXPECT_EQ(body["choices"][0]["text"], "some text ");
   EXPECT_EQ(body["choices"][0]["finish_reason"], "stop");

@@ -47,14 +47,14 @@ TEST_F(DrainTest, WhatRunsIsFinishedAndNothingNewTaken) {
   auto client = send("/v1/completions", plain);
   ASSERT_TRUE(engine.wait(0));
   beginDrain();
-  Answer refused = post("/v1/completions", plain);
+  ReadAnswer refused = post("/v1/completions", plain);
   EXPECT_EQ(refused.status, 503);
   EXPECT_EQ(refused.field("Retry-After"), "5");
   EXPECT_EQ(errorOf(refused)["message"], "the server is shutting down");
   EXPECT_FALSE(isDone);
   engine.tell(0, "done");
   engine.end(0, FinishReason::Stop);
-  Answer answer = client->read();
+  ReadAnswer answer = client->read();
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(bodyOf(answer)["choices"][0]["text"], "done");
   draining.join();
@@ -71,7 +71,7 @@ TEST_F(DrainTest, WhatTakesTooLongIsCancelledWithAnError) {
   engine.tell(1, "some");
   stream->readUntil("\n\n");
   beginDrain();
-  Answer answer = whole->read();
+  ReadAnswer answer = whole->read();
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(errorOf(answer)["code"], "shutting_down");
   std::string rest = stream->readUntil("data: [DONE]\n\n");

@@ -26,7 +26,7 @@ TEST_F(EndpointsTest, Models) {
   EXPECT_EQ(bodyOf(get("/v1/models/org/second"))["id"], "org/second");
   EXPECT_EQ(bodyOf(get("/v1/models/org%2Fsecond"))["id"], "org/second");
   for (const char *path : {"/v1/models/demo", "/v1/models/"}) {
-    Answer answer = get(path);
+    ReadAnswer answer = get(path);
     EXPECT_EQ(answer.status, 404) << path;
     EXPECT_EQ(errorOf(answer)["code"], "model_not_found") << path;
   }
@@ -44,7 +44,7 @@ TEST_F(EndpointsTest, AModelIsAsOldAsItsServerWhereNothingElseIsKnown) {
 
 TEST_F(EndpointsTest, TokenizeAndDetokenize) {
   start();
-  Answer answer = post("/tokenize", {{"prompt", "Hi"}});
+  ReadAnswer answer = post("/tokenize", {{"prompt", "Hi"}});
   EXPECT_EQ(answer.status, 200);
   json body = bodyOf(answer);
   EXPECT_EQ(body["tokens"], json({'H', 'i'}));
@@ -57,7 +57,7 @@ TEST_F(EndpointsTest, TokenizeAndDetokenize) {
 
 TEST_F(EndpointsTest, EmbeddingsAreRefusedByName) {
   start();
-  Answer answer = post("/v1/embeddings", {{"input", "text"}});
+  ReadAnswer answer = post("/v1/embeddings", {{"input", "text"}});
   EXPECT_TRUE(answer.status == 400 || answer.status == 501);
   EXPECT_NE(errorOf(answer)["message"].get<std::string>().find("embeddings"),
             std::string::npos);
@@ -66,7 +66,7 @@ TEST_F(EndpointsTest, EmbeddingsAreRefusedByName) {
 TEST_F(EndpointsTest, HealthFollowsTheEngine) {
   engine.setHealth(Status::error("the model is not ready yet"));
   start();
-  Answer answer = get("/health");
+  ReadAnswer answer = get("/health");
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.field("Retry-After"), "5");
   EXPECT_EQ(errorOf(answer)["message"], "the model is not ready yet");
@@ -85,7 +85,7 @@ TEST_F(EndpointsTest, UnknownPathsAre404) {
   start();
   for (const char *path : {"/v1", "/v1/", "/v1/completions/", "/nothing",
                            "/page.css.map", "//", "/v1/models2"}) {
-    Answer answer = get(path);
+    ReadAnswer answer = get(path);
     EXPECT_EQ(answer.status, 404) << path;
     EXPECT_EQ(errorOf(answer)["type"], "not_found_error") << path;
   }
@@ -107,8 +107,8 @@ TEST_F(EndpointsTest, WrongMethodsAre405WithThoseThatAreRight) {
                {"PUT", "/", "GET, HEAD"},
                {"POST", "/page.js", "GET, HEAD"}};
   for (const auto &one : cases) {
-    Answer answer = ask(std::string(one.method) + ' ' + one.path +
-                        " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    ReadAnswer answer = ask(std::string(one.method) + ' ' + one.path +
+                            " HTTP/1.1\r\nHost: localhost\r\n\r\n");
     EXPECT_EQ(answer.status, 405) << one.method << one.path;
     EXPECT_EQ(answer.field("Allow"), one.allow) << one.method << one.path;
     errorOf(answer);
@@ -117,7 +117,7 @@ TEST_F(EndpointsTest, WrongMethodsAre405WithThoseThatAreRight) {
 
 TEST_F(EndpointsTest, HeadIsAnsweredLikeGet) {
   start();
-  Answer answer = ask("HEAD /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  ReadAnswer answer = ask("HEAD /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.field("Content-Length"), "15");
   // There is no stream to wait for.
@@ -174,7 +174,7 @@ TEST_F(EndpointsTest, TheMetricsAreText) {
                              .drafted = 30};
   engine.setStatus(status);
   start();
-  Answer answer = get("/metrics");
+  ReadAnswer answer = get("/metrics");
   EXPECT_EQ(answer.field("Content-Type"),
             "text/plain; version=0.0.4; charset=utf-8");
   const std::pair<const char *, const char *> expected[] = {
@@ -197,7 +197,7 @@ TEST_F(EndpointsTest, TheMetricsAreText) {
 
 TEST_F(EndpointsTest, ThePageIsThereAndMayDoNothingElsewhere) {
   start();
-  Answer page = get("/");
+  ReadAnswer page = get("/");
   EXPECT_EQ(page.status, 200);
   EXPECT_EQ(page.field("Content-Type"), "text/html; charset=utf-8");
   EXPECT_NE(page.field("Content-Security-Policy").find("default-src 'none'"),

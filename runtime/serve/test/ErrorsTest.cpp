@@ -51,7 +51,7 @@ TEST_F(ErrorsTest, AFullQueueIs429) {
     auto client = send("/v1/completions", body);
     ASSERT_TRUE(engine.wait(index));
     engine.refuse(index, Refusal::QueueFull, "8 requests are waiting");
-    Answer answer = client->read();
+    ReadAnswer answer = client->read();
     EXPECT_EQ(answer.status, 429);
     EXPECT_EQ(answer.field("Retry-After"), "1");
     json error = errorOf(answer);
@@ -67,7 +67,7 @@ TEST_F(ErrorsTest, WhatCanNeverRunIs400) {
   auto client = send("/v1/completions", plain);
   ASSERT_TRUE(engine.wait(0));
   engine.refuse(0, Refusal::Invalid, "the prompt needs 9 pages, there are 4");
-  Answer answer = client->read();
+  ReadAnswer answer = client->read();
   EXPECT_EQ(answer.status, 400);
   EXPECT_EQ(errorOf(answer)["type"], "invalid_request_error");
   EXPECT_EQ(answer.field("Retry-After"), "");
@@ -78,7 +78,7 @@ TEST_F(ErrorsTest, WaitingTooLongIs503) {
   auto client = send("/v1/completions", streamed);
   ASSERT_TRUE(engine.wait(0));
   engine.end(0, FinishReason::Timeout, /*started=*/false);
-  Answer answer = client->read();
+  ReadAnswer answer = client->read();
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.field("Retry-After"), "1");
   EXPECT_EQ(errorOf(answer)["code"], "queue_timeout");
@@ -90,7 +90,7 @@ TEST_F(ErrorsTest, TakingTooLongIs504) {
   ASSERT_TRUE(engine.wait(0));
   engine.tell(0, "some");
   engine.end(0, FinishReason::Timeout);
-  Answer answer = client->read();
+  ReadAnswer answer = client->read();
   EXPECT_EQ(answer.status, 504);
   EXPECT_EQ(errorOf(answer)["code"], "request_timeout");
   EXPECT_EQ(metric("sluice:request_success_total{finished_reason=\"timeout\"}"),
@@ -120,7 +120,7 @@ TEST_F(ErrorsTest, AnErrorIsOfItsRequestAlone) {
   auto second = send("/v1/completions", plain);
   ASSERT_TRUE(engine.wait(1));
   engine.end(0, FinishReason::Error, true, "logits are not finite");
-  Answer answer = first->read();
+  ReadAnswer answer = first->read();
   EXPECT_EQ(answer.status, 500);
   json error = errorOf(answer);
   EXPECT_EQ(error["message"], "logits are not finite");
@@ -135,7 +135,7 @@ TEST_F(ErrorsTest, ABrokenPipelineIs503) {
   auto client = send("/v1/completions", plain);
   ASSERT_TRUE(engine.wait(0));
   engine.breakDown(0, "rank 2 has gone");
-  Answer answer = client->read();
+  ReadAnswer answer = client->read();
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(errorOf(answer)["message"], "rank 2 has gone");
 }
@@ -161,7 +161,8 @@ TEST_F(ErrorsTest, BadRequestsNeverReachTheEngine) {
   start();
   for (const char *body : {"", "{", "[]", R"({"prompt":5})",
                            R"({"prompt":"p","max_tokens":"many"})"}) {
-    Answer answer = ask(http::test::post("/v1/completions", body, jsonField));
+    ReadAnswer answer =
+        ask(http::test::post("/v1/completions", body, jsonField));
     EXPECT_EQ(answer.status, 400) << body;
     EXPECT_EQ(errorOf(answer)["type"], "invalid_request_error") << body;
   }
@@ -187,7 +188,7 @@ TEST_F(ErrorsTest, AFullServerIs429) {
   }
   int refused = 0;
   for (auto &client : clients) {
-    Answer answer = client->read();
+    ReadAnswer answer = client->read();
     EXPECT_TRUE(answer.status == 400 || answer.status == 429) << answer.body;
     if (answer.status != 429)
       continue;
@@ -201,7 +202,8 @@ TEST_F(ErrorsTest, AFullServerIs429) {
 TEST_F(ErrorsTest, TooLargeIs413InTheApisFormat) {
   options.maxBodyBytes = 1000;
   start();
-  Answer answer = post("/v1/completions", {{"prompt", std::string(2000, 'x')}});
+  ReadAnswer answer =
+      post("/v1/completions", {{"prompt", std::string(2000, 'x')}});
   EXPECT_EQ(answer.status, 413);
   EXPECT_EQ(errorOf(answer)["type"], "invalid_request_error");
 }
@@ -268,7 +270,7 @@ TEST_F(ErrorsTest, WhatWaitsToBeReadHasItsTimeOuts) {
     auto largest = sendLargest();
     auto waiting = send("/v1/completions", large);
     auto other = send("/tokenize", large);
-    Answer answer = waiting->read();
+    ReadAnswer answer = waiting->read();
     EXPECT_EQ(answer.status, one.status);
     EXPECT_EQ(errorOf(answer)["code"], one.code);
     EXPECT_EQ(answer.field("Retry-After"), one.status == 503 ? "1" : "");
@@ -286,7 +288,7 @@ TEST_F(ErrorsTest, AbortByTheIdOfTheAnswer) {
   std::string first = client->readUntil("\n\n");
   first = first.substr(first.find("data: ") + 6);
   json chunk = json::parse(first);
-  Answer abort = post("/abort_request", {{"request_id", chunk["id"]}});
+  ReadAnswer abort = post("/abort_request", {{"request_id", chunk["id"]}});
   EXPECT_EQ(abort.status, 200);
   std::string rest = client->readUntil("data: [DONE]\n\n");
   EXPECT_NE(rest.find("\"code\":\"request_aborted\""), rest.npos) << rest;
@@ -301,11 +303,12 @@ TEST_F(ErrorsTest, AbortByTheClientsId) {
   auto client = send("/v1/completions", plain, "X-Request-Id: mine-1\r\n");
   ASSERT_TRUE(engine.wait(0));
   // In use, so nobody else can have it.
-  Answer second = post("/v1/completions", plain, "X-Request-Id: mine-1\r\n");
+  ReadAnswer second =
+      post("/v1/completions", plain, "X-Request-Id: mine-1\r\n");
   EXPECT_EQ(second.status, 400);
   EXPECT_EQ(errorOf(second)["code"], "duplicate_request_id");
   EXPECT_EQ(post("/abort_request", {{"request_id", "mine-1"}}).status, 200);
-  Answer answer = client->read();
+  ReadAnswer answer = client->read();
   EXPECT_EQ(answer.status, 499);
   EXPECT_EQ(answer.field("X-Request-Id"), "mine-1");
   EXPECT_EQ(errorOf(answer)["code"], "request_aborted");

@@ -8,7 +8,7 @@
 #ifndef SLUICE_RUNTIME_SERVE_TEST_FAKEENGINE_H
 #define SLUICE_RUNTIME_SERVE_TEST_FAKEENGINE_H
 
-#include "runtime/serve/Engine.h"
+#include "runtime/serve/ServingEngine.h"
 
 #include <condition_variable>
 #include <deque>
@@ -24,7 +24,7 @@ namespace sluice::serve::test {
 /// Keeps requests until a test says what becomes of them; requests that are to
 /// be finished end at once. Sinks are called on a thread of its own, as on a
 /// head's. A token's id is the byte that it stands for (see testTokenizer).
-class FakeEngine final : public Engine {
+class FakeEngine final : public ServingEngine {
 public:
   FakeEngine();
   ~FakeEngine() override;

@@ -123,7 +123,7 @@ TEST_F(HeadEngineTest, IsHealthyFromReadyToFailed) {
 
 TEST_F(HeadEngineTest, TokensOfAHeadBecomeText) {
   start();
-  Answer answer = send({{"prompt", "a"}, {"max_tokens", 5}})->read();
+  ReadAnswer answer = send({{"prompt", "a"}, {"max_tokens", 5}})->read();
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(bodyOf(answer)["choices"][0]["text"], "bcdef");
   EXPECT_EQ(bodyOf(answer)["choices"][0]["finish_reason"], "length");
@@ -185,7 +185,7 @@ TEST_F(HeadEngineTest, TheLastInOrderIsRefused) {
     }));
   }
   auto urgent = send({{"prompt", "a"}, {"priority", -5}});
-  Answer answer = clients.back()->read();
+  ReadAnswer answer = clients.back()->read();
   EXPECT_EQ(answer.status, 429);
   EXPECT_EQ(answer.field("Retry-After"), "1");
   EXPECT_EQ(errorOf(answer)["code"], "queue_full");
@@ -204,7 +204,7 @@ TEST_F(HeadEngineTest, AFailureEndsWhatRuns) {
   ASSERT_TRUE(eventually([&] { return engine.status().head.running == 1; }));
   engine.fail(Status::error("rank 1 has gone"));
   loop.onFailure(Status::error("rank 1 has gone"));
-  Answer answer = client->read();
+  ReadAnswer answer = client->read();
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(errorOf(answer)["message"], "rank 1 has gone");
   EXPECT_EQ(send({{"prompt", "a"}})->read().status, 503);

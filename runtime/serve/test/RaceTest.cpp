@@ -50,7 +50,7 @@ protected:
         [[fallthrough]];
       }
       default: {
-        Answer answer = connection->read();
+        ReadAnswer answer = connection->read();
         EXPECT_TRUE(answer.complete);
         EXPECT_TRUE(answer.status == 200 || answer.status == 499)
             << answer.status << answer.body;
@@ -99,7 +99,7 @@ TEST_F(RaceTest, StopWhileRequestsCome) {
       for (int k = 0; k < 100; ++k) {
         auto connection =
             send("/v1/completions", {{"prompt", "p"}, {"stream", k % 2 == 0}});
-        Answer answer = connection->read();
+        ReadAnswer answer = connection->read();
         if (answer.status == 0) // nobody listens any more
           return;
         EXPECT_TRUE(answer.status == 200 || answer.status == 503)

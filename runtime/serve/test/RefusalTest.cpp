@@ -63,7 +63,7 @@ TEST_F(RefusalTest, WhatHasAHeaderIsKnown) {
        "POST /v1/completions"},
   };
   for (const Case &one : cases) {
-    Answer answer = ask(one.request);
+    ReadAnswer answer = ask(one.request);
     EXPECT_EQ(answer.status, one.status);
     errorOf(answer);
     EXPECT_EQ(answer.field("Access-Control-Allow-Origin"),
@@ -95,7 +95,7 @@ TEST_F(RefusalTest, WhatCannotBeReadIsCountedAndLogged) {
   };
   std::map<int, int> counts;
   for (const Case &one : cases) {
-    Answer answer = ask(one.request);
+    ReadAnswer answer = ask(one.request);
     EXPECT_EQ(answer.status, one.status);
     errorOf(answer);
     EXPECT_EQ(answer.field("Access-Control-Allow-Origin"), "");
@@ -116,7 +116,7 @@ TEST_F(RefusalTest, ProbesAreAnsweredWhereThereAreTooManyConnections) {
   ASSERT_TRUE(engine.wait(0));
   for (const char *path : {"/health", "/metrics", "/version"})
     EXPECT_EQ(get(path).status, 200) << path;
-  Answer answer = get("/v1/models");
+  ReadAnswer answer = get("/v1/models");
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(errorOf(answer)["message"], "too many connections");
   EXPECT_EQ(answers(503), "1");

@@ -54,18 +54,18 @@ void ServeTest::start() {
   ASSERT_TRUE(started.ok()) << started.message();
 }
 
-Answer ServeTest::ask(const std::string &request) {
+ReadAnswer ServeTest::ask(const std::string &request) {
   TestClient client(server->port());
   client.send(request);
   return client.read(request.starts_with("HEAD"));
 }
 
-Answer ServeTest::get(const std::string &path, const std::string &fields) {
+ReadAnswer ServeTest::get(const std::string &path, const std::string &fields) {
   return ask(http::test::get(path, fields));
 }
 
-Answer ServeTest::post(const std::string &path, const json &body,
-                       const std::string &fields) {
+ReadAnswer ServeTest::post(const std::string &path, const json &body,
+                           const std::string &fields) {
   return ask(http::test::post(path, body.dump(), jsonField + fields));
 }
 
@@ -96,12 +96,12 @@ bool ServeTest::becomes(const std::string &sample, const std::string &value) {
   return http::test::eventually([&] { return metric(sample) == value; });
 }
 
-json test::bodyOf(const Answer &answer) {
+json test::bodyOf(const ReadAnswer &answer) {
   json body = json::parse(answer.body, nullptr, false);
   return body.is_discarded() ? json() : body;
 }
 
-json test::errorOf(const Answer &answer) {
+json test::errorOf(const ReadAnswer &answer) {
   json body = bodyOf(answer);
   EXPECT_EQ(answer.field("Content-Type"), "application/json");
   if (!body.is_object() || !body.contains("error")) {

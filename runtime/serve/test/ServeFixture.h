@@ -18,7 +18,7 @@
 
 namespace sluice::serve::test {
 
-using http::test::Answer;
+using http::test::ReadAnswer;
 using http::test::TestClient;
 using nlohmann::json;
 
@@ -36,10 +36,10 @@ protected:
   void start();
 
   /// The answer to one request, on a connection of its own.
-  Answer ask(const std::string &request);
-  Answer get(const std::string &path, const std::string &fields = "");
-  Answer post(const std::string &path, const json &body,
-              const std::string &fields = "");
+  ReadAnswer ask(const std::string &request);
+  ReadAnswer get(const std::string &path, const std::string &fields = "");
+  ReadAnswer post(const std::string &path, const json &body,
+                  const std::string &fields = "");
   /// Sends without waiting for the answer.
   std::unique_ptr<TestClient> send(const std::string &path, const json &body,
                                    const std::string &fields = "");
@@ -55,9 +55,9 @@ protected:
 };
 
 /// A whole answer's body; null where it is not JSON.
-json bodyOf(const Answer &answer);
+json bodyOf(const ReadAnswer &answer);
 /// The `error` of an answer, which must have all four members.
-json errorOf(const Answer &answer);
+json errorOf(const ReadAnswer &answer);
 /// The data of a stream's events.
 std::vector<std::string> eventsOf(const std::string &body);
 /// The text of a stream of completions: of choice `index`.

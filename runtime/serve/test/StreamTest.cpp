@@ -37,7 +37,7 @@ TEST_F(StreamTest, TheEventsAreThoseOfTheApi) {
   ASSERT_TRUE(engine.wait(0));
   engine.tell(0, "abc");
   engine.end(0, FinishReason::Stop);
-  Answer answer = client->read();
+  ReadAnswer answer = client->read();
   EXPECT_TRUE(answer.complete);
   auto events = eventsOf(answer.body);
   ASSERT_GE(events.size(), 3u);
@@ -56,7 +56,7 @@ TEST_F(StreamTest, TheEventsAreThoseOfTheApi) {
 TEST_F(StreamTest, AChatBeginsWithItsRole) {
   engine.answerAll("Hi");
   start();
-  Answer answer = post(
+  ReadAnswer answer = post(
       "/v1/chat/completions",
       {{"messages", {{{"role", "user"}, {"content", "x"}}}}, {"stream", true}});
   auto events = eventsOf(answer.body);
@@ -136,7 +136,7 @@ TEST_F(StreamTest, ChoicesComeMixedAndEachEndsForItself) {
   engine.end(1, FinishReason::Stop);
   engine.end(0, FinishReason::Length);
   engine.end(2, FinishReason::Stop);
-  Answer answer = client->read();
+  ReadAnswer answer = client->read();
   auto events = eventsOf(answer.body);
   EXPECT_EQ(textOf(events, 0), "x0y0z0");
   EXPECT_EQ(textOf(events, 1), "x1y1z1");

@@ -43,7 +43,7 @@ TEST_F(TlsTest, AnswersAndStreams) {
   const std::string fields = jsonField + "Authorization: Bearer one\r\n";
   json body = {{"prompt", "p"}};
   client.send(http::test::post("/v1/completions", body.dump(), fields));
-  Answer answer = client.read();
+  ReadAnswer answer = client.read();
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(bodyOf(answer)["choices"][0]["text"], "some text");
   body["stream"] = true;
@@ -74,7 +74,7 @@ TEST_F(TlsTest, AClientThatLeavesEndsItsRequest) {
 /// In the API's format, and counted.
 TEST_F(TlsTest, PlainHttpIsToldSo) {
   start();
-  Answer answer = get("/health");
+  ReadAnswer answer = get("/health");
   EXPECT_EQ(answer.status, 400);
   EXPECT_EQ(errorOf(answer)["message"],
             "plain HTTP was sent to a port that speaks TLS; use https");

@@ -15,7 +15,7 @@ using namespace sluice::sim;
 namespace {
 
 TEST(RandomStreamTest, IsAFunctionOfItsSeed) {
-  RandomStream a(7), b(7), c(8);
+  FaultRandom a(7), b(7), c(8);
   bool differs = false;
   for (int i = 0; i < 100; ++i) {
     uint32_t drawn = a.bits();
@@ -26,7 +26,7 @@ TEST(RandomStreamTest, IsAFunctionOfItsSeed) {
 }
 
 TEST(RandomStreamTest, StaysInRangeAndReachesItsEnds) {
-  RandomStream random(1);
+  FaultRandom random(1);
   bool low = false, high = false;
   for (int i = 0; i < 1000; ++i) {
     int64_t drawn = random.between(-2, 3);

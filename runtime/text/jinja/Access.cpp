@@ -1,4 +1,4 @@
-//===- Access.cpp - items, attributes and slices of values --------------===//
+//===- Access.cpp - items, attributes and slices of values ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/text/jinja/Builtins.h"
-#include "runtime/text/jinja/Loop.h"
+#include "runtime/text/jinja/LoopValue.h"
 #include "runtime/text/jinja/Operators.h"
 #include "runtime/text/jinja/PythonText.h"
 

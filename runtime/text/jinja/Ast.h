@@ -80,7 +80,7 @@ struct Logical {
 };
 
 /// first < second <= third ...
-struct Comparison {
+struct ComparisonChain {
   enum class Operator : uint8_t {
     Equal,
     Unequal,
@@ -158,8 +158,8 @@ struct Expression {
   Position at;
   uint32_t depth; ///< 1 + that of the deepest operand
   std::variant<Constant, Variable, Attribute, Item, Slice, Unary, Binary,
-               Logical, Comparison, Concatenation, Conditional, ListLiteral,
-               DictLiteral, BuiltinCall, Select, Call, Unsupported>
+               Logical, ComparisonChain, Concatenation, Conditional,
+               ListLiteral, DictLiteral, BuiltinCall, Select, Call, Unsupported>
       node;
 };
 
@@ -181,7 +181,7 @@ struct Target {
   bool isTuple = false;
 };
 
-struct Text {
+struct RawText {
   std::string text;
 };
 
@@ -255,14 +255,14 @@ struct FilterBlock {
 };
 
 /// {% generation %}: a scope; its marks are of use in training only.
-struct Generation {
+struct GenerationBlock {
   Body body;
 };
 
 struct Statement {
   Position at;
-  std::variant<Text, Output, If, For, Break, Continue, Set, SetBlock, Macro,
-               CallBlock, FilterBlock, Generation>
+  std::variant<RawText, Output, If, For, Break, Continue, Set, SetBlock, Macro,
+               CallBlock, FilterBlock, GenerationBlock>
       node;
 };
 

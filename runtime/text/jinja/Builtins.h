@@ -1,4 +1,4 @@
-//===- Builtins.h - filters, tests, methods and functions ---------------===//
+//===- Builtins.h - filters, tests, methods and functions -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -58,18 +58,18 @@ struct Method {
 const Method *findMethod(std::string_view name);
 
 /// What a call gives.
-struct Arguments {
+struct ArgumentValues {
   std::vector<Value> positional;
   std::vector<std::pair<std::string_view, Value>> named;
 };
 
 /// A global function.
-struct Function {
+struct BuiltinFunction {
   std::string_view name;
-  Value (*run)(Runtime &runtime, const Arguments &arguments);
+  Value (*run)(Runtime &runtime, const ArgumentValues &arguments);
 };
 
-std::span<const Function> globalFunctions();
+std::span<const BuiltinFunction> globalFunctions();
 
 /// The integers that range(...) gives: start, start + step, ...
 struct RangeItems {
@@ -80,9 +80,9 @@ struct RangeItems {
 
 /// Those of a call with these arguments. Fails where Python would, and beyond
 /// 100,000 items.
-RangeItems rangeItems(Runtime &runtime, const Arguments &arguments);
+RangeItems rangeItems(Runtime &runtime, const ArgumentValues &arguments);
 /// Whether the function is `range`.
-bool isRange(const Function &function);
+bool isRange(const BuiltinFunction &function);
 
 } // namespace sluice::text::jinja
 

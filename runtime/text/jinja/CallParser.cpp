@@ -1,4 +1,4 @@
-//===- CallParser.cpp - makes the tree of a template: calls -------------===//
+//===- CallParser.cpp - makes the tree of a template: calls ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@
 using namespace sluice::text;
 using namespace sluice::text::jinja;
 
-using Kind = Token::Kind;
+using Kind = Lexeme::Kind;
 
 /// The depth of the deepest of `operands`; null ones have none.
 static uint32_t deepestOf(const std::vector<ExpressionPtr> &operands) {
@@ -109,9 +109,10 @@ ExpressionPtr Parser::parseCall(ExpressionPtr callee) {
   if (const auto *variable = std::get_if<Variable>(&callee->node)) {
     const std::string &name = tree.names[variable->name];
     auto known = globalFunctions();
-    if (std::none_of(
-            known.begin(), known.end(),
-            [&](const Function &function) { return function.name == name; }) &&
+    if (std::none_of(known.begin(), known.end(),
+                     [&](const BuiltinFunction &function) {
+                       return function.name == name;
+                     }) &&
         name != "caller")
       unknownFunctions.push_back({at, variable->name});
   }
@@ -123,7 +124,7 @@ ExpressionPtr Parser::parseCall(ExpressionPtr callee) {
 
 /// A filter of `value`: its name is next.
 ExpressionPtr Parser::parseFilter(ExpressionPtr value) {
-  Token token = current();
+  Lexeme token = current();
   std::string name = takeName("a filter's name");
   CallArguments arguments;
   if (isOperator("("))
@@ -179,7 +180,7 @@ static std::optional<std::string> constantText(const ExpressionPtr &value) {
 
 /// map, select, reject, selectattr and rejectattr. Their first arguments, an
 /// attribute and the name of a filter or test, are taken from `arguments`.
-ExpressionPtr Parser::makeSelect(const Token &name, ExpressionPtr items,
+ExpressionPtr Parser::makeSelect(const Lexeme &name, ExpressionPtr items,
                                  CallArguments arguments) {
   auto &positional = arguments.positional;
   bool isMap = name.text == "map";

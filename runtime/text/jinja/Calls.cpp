@@ -1,12 +1,12 @@
-//===- Calls.cpp - renders a compiled template: calls -------------------===//
+//===- Calls.cpp - renders a compiled template: calls ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/text/jinja/Interpreter.h"
 #include "runtime/text/jinja/InterpreterGuards.h"
+#include "runtime/text/jinja/TemplateInterpreter.h"
 
 #include <algorithm>
 
@@ -15,9 +15,10 @@ using namespace sluice::text::jinja;
 
 using Kind = Value::Kind;
 
-Arguments Interpreter::evaluateArguments(const CallArguments &arguments,
-                                         const Scope &scope) {
-  Arguments made;
+ArgumentValues
+TemplateInterpreter::evaluateArguments(const CallArguments &arguments,
+                                       const VariableScope &scope) {
+  ArgumentValues made;
   made.positional = evaluateAll(arguments.positional, scope);
   for (const auto &[name, value] : arguments.named)
     made.named.emplace_back(name, evaluate(*value, scope));
@@ -26,10 +27,11 @@ Arguments Interpreter::evaluateArguments(const CallArguments &arguments,
 
 /// Calls a macro or a function. `caller` is the body of the call block that
 /// this is the call of; else Missing.
-Value Interpreter::call(const Call &node, Position at, const Scope &scope,
-                        const Value &caller) {
+Value TemplateInterpreter::call(const Call &node, Position at,
+                                const VariableScope &scope,
+                                const Value &caller) {
   Value callee = evaluate(*node.callee, scope);
-  Arguments arguments = evaluateArguments(node.arguments, scope);
+  ArgumentValues arguments = evaluateArguments(node.arguments, scope);
   runtime.at = at;
   if (callee.is(Kind::Callable))
     return callMacro(callee.callable(), std::move(arguments), caller);
@@ -43,8 +45,9 @@ Value Interpreter::call(const Call &node, Position at, const Scope &scope,
 
 /// Sets the parameters in the macro's scope, from left to right: a default
 /// can refer to those before it.
-void Interpreter::bindParameters(const MacroDefinition &definition,
-                                 Arguments arguments, Scope &scope) {
+void TemplateInterpreter::bindParameters(const MacroDefinition &definition,
+                                         ArgumentValues arguments,
+                                         VariableScope &scope) {
   const std::vector<Parameter> &parameters = definition.parameters;
   const std::string &name = source.names[definition.name];
   if (arguments.positional.size() > parameters.size())
@@ -75,8 +78,9 @@ void Interpreter::bindParameters(const MacroDefinition &definition,
   }
 }
 
-Value Interpreter::callMacro(const Callable &callable, Arguments arguments,
-                             const Value &caller) {
+Value TemplateInterpreter::callMacro(const Callable &callable,
+                                     ArgumentValues arguments,
+                                     const Value &caller) {
   const MacroDefinition &definition = *callable.definition;
   if (!callable.isAlive)
     runtime.fail("caller() is called after the end of its block");
@@ -85,7 +89,7 @@ Value Interpreter::callMacro(const Callable &callable, Arguments arguments,
                  "' does not use caller()");
   Position at = runtime.at;
   DepthGuard guard(*this, at);
-  Scope scope(callable.scope);
+  VariableScope scope(callable.scope);
   if (definition.usesCaller)
     scope.set(*callerName, caller.is(Kind::Missing)
                                ? Value::undefined("there is no call block")

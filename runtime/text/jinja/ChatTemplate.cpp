@@ -1,4 +1,4 @@
-//===- ChatTemplate.cpp - makes a prompt of a conversation --------------===//
+//===- ChatTemplate.cpp - makes a prompt of a conversation ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,10 +8,10 @@
 #include "runtime/text/jinja/ChatTemplate.h"
 
 #include "runtime/text/Utf8.h"
-#include "runtime/text/jinja/Interpreter.h"
 #include "runtime/text/jinja/Lexer.h"
 #include "runtime/text/jinja/Parser.h"
 #include "runtime/text/jinja/PythonText.h"
+#include "runtime/text/jinja/TemplateInterpreter.h"
 
 #include <algorithm>
 #include <sstream>
@@ -182,11 +182,11 @@ static Value fromJson(Runtime &runtime, const ordered_json &json,
 }
 
 /// The variables of a rendering. A later one hides an earlier one.
-static Interpreter::Variables makeVariables(Runtime &runtime,
-                                            const ChatInput &input) {
+static TemplateInterpreter::Variables makeVariables(Runtime &runtime,
+                                                    const ChatInput &input) {
   static constexpr std::string_view own[] = {"messages", "tools",
                                              "add_generation_prompt"};
-  Interpreter::Variables variables;
+  TemplateInterpreter::Variables variables;
   if (!input.messages.is_array())
     runtime.fail("the messages are not a list");
   if (!input.tools.is_array() && !input.tools.is_null())
@@ -216,14 +216,14 @@ Expected<std::string>
 ChatTemplate::render(const ChatInput &input, const RenderLimits &limits,
                      std::optional<std::string> *raised) const {
   Runtime runtime(limits, input.now ? *input.now : std::time(nullptr));
-  Interpreter::Variables variables;
+  TemplateInterpreter::Variables variables;
   try {
     variables = makeVariables(runtime, input);
   } catch (const TemplateError &error) {
     return failure("chat template: ", error.message);
   }
   try {
-    return Interpreter(compiled->tree, runtime).run(variables);
+    return TemplateInterpreter(compiled->tree, runtime).run(variables);
   } catch (const RaisedError &error) {
     std::string text = shortened(error.message);
     if (raised)

@@ -1,21 +1,22 @@
-//===- Evaluate.cpp - renders a compiled template: expressions ----------===//
+//===- Evaluate.cpp - renders a compiled template: expressions ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/text/jinja/Interpreter.h"
 #include "runtime/text/jinja/InterpreterGuards.h"
 #include "runtime/text/jinja/Operators.h"
 #include "runtime/text/jinja/Print.h"
+#include "runtime/text/jinja/TemplateInterpreter.h"
 
 using namespace sluice::text;
 using namespace sluice::text::jinja;
 
 using Kind = Value::Kind;
 
-Value Interpreter::evaluate(const Expression &expression, const Scope &scope) {
+Value TemplateInterpreter::evaluate(const Expression &expression,
+                                    const VariableScope &scope) {
   DepthGuard guard(*this, expression.at);
   runtime.at = expression.at;
   runtime.step();
@@ -24,14 +25,14 @@ Value Interpreter::evaluate(const Expression &expression, const Scope &scope) {
       expression.node);
 }
 
-Value Interpreter::evaluate(const ExpressionPtr &expression,
-                            const Scope &scope) {
+Value TemplateInterpreter::evaluate(const ExpressionPtr &expression,
+                                    const VariableScope &scope) {
   return expression ? evaluate(*expression, scope) : Value();
 }
 
 std::vector<Value>
-Interpreter::evaluateAll(const std::vector<ExpressionPtr> &expressions,
-                         const Scope &scope) {
+TemplateInterpreter::evaluateAll(const std::vector<ExpressionPtr> &expressions,
+                                 const VariableScope &scope) {
   std::vector<Value> values;
   values.reserve(expressions.size());
   for (const ExpressionPtr &expression : expressions)
@@ -39,33 +40,35 @@ Interpreter::evaluateAll(const std::vector<ExpressionPtr> &expressions,
   return values;
 }
 
-Value Interpreter::evaluate(const Constant &node, Position, const Scope &) {
+Value TemplateInterpreter::evaluate(const Constant &node, Position,
+                                    const VariableScope &) {
   return node.value;
 }
 
-Value Interpreter::evaluate(const Variable &node, Position,
-                            const Scope &scope) {
+Value TemplateInterpreter::evaluate(const Variable &node, Position,
+                                    const VariableScope &scope) {
   if (const Value *value = scope.find(runtime, node.name))
     return *value;
   return Value::undefined("'" + source.names[node.name] + "' is undefined");
 }
 
-Value Interpreter::evaluate(const Attribute &node, Position at,
-                            const Scope &scope) {
+Value TemplateInterpreter::evaluate(const Attribute &node, Position at,
+                                    const VariableScope &scope) {
   Value object = evaluate(*node.object, scope);
   runtime.at = at;
   return attributeOf(runtime, object, node.name);
 }
 
-Value Interpreter::evaluate(const Item &node, Position at, const Scope &scope) {
+Value TemplateInterpreter::evaluate(const Item &node, Position at,
+                                    const VariableScope &scope) {
   Value object = evaluate(*node.object, scope);
   Value key = evaluate(*node.key, scope);
   runtime.at = at;
   return itemOf(runtime, object, key);
 }
 
-Value Interpreter::evaluate(const Slice &node, Position at,
-                            const Scope &scope) {
+Value TemplateInterpreter::evaluate(const Slice &node, Position at,
+                                    const VariableScope &scope) {
   Value object = evaluate(*node.object, scope);
   Value start = evaluate(node.start, scope);
   Value stop = evaluate(node.stop, scope);
@@ -74,8 +77,8 @@ Value Interpreter::evaluate(const Slice &node, Position at,
   return sliceOf(runtime, object, start, stop, step);
 }
 
-Value Interpreter::evaluate(const Unary &node, Position at,
-                            const Scope &scope) {
+Value TemplateInterpreter::evaluate(const Unary &node, Position at,
+                                    const VariableScope &scope) {
   Value operand = evaluate(*node.operand, scope);
   runtime.at = at;
   switch (node.op) {
@@ -89,44 +92,45 @@ Value Interpreter::evaluate(const Unary &node, Position at,
   return Value::boolean(!operand.isTrue());
 }
 
-Value Interpreter::evaluate(const Binary &node, Position at,
-                            const Scope &scope) {
+Value TemplateInterpreter::evaluate(const Binary &node, Position at,
+                                    const VariableScope &scope) {
   Value left = evaluate(*node.left, scope);
   Value right = evaluate(*node.right, scope);
   runtime.at = at;
   return node.op(runtime, left, right);
 }
 
-Value Interpreter::evaluate(const Logical &node, Position, const Scope &scope) {
+Value TemplateInterpreter::evaluate(const Logical &node, Position,
+                                    const VariableScope &scope) {
   Value left = evaluate(*node.left, scope);
   return left.isTrue() == node.isAnd ? evaluate(*node.right, scope) : left;
 }
 
-bool Interpreter::compare(Comparison::Operator op, const Value &left,
-                          const Value &right) {
+bool TemplateInterpreter::compare(ComparisonChain::Operator op,
+                                  const Value &left, const Value &right) {
   switch (op) {
-  case Comparison::Operator::Equal:
+  case ComparisonChain::Operator::Equal:
     return isEqual(runtime, left, right);
-  case Comparison::Operator::Unequal:
+  case ComparisonChain::Operator::Unequal:
     return !isEqual(runtime, left, right);
-  case Comparison::Operator::Less:
+  case ComparisonChain::Operator::Less:
     return isLess(runtime, left, right);
-  case Comparison::Operator::LessOrEqual:
+  case ComparisonChain::Operator::LessOrEqual:
     return isLessOrEqual(runtime, left, right);
-  case Comparison::Operator::Greater:
+  case ComparisonChain::Operator::Greater:
     return isLess(runtime, right, left);
-  case Comparison::Operator::GreaterOrEqual:
+  case ComparisonChain::Operator::GreaterOrEqual:
     return isLessOrEqual(runtime, right, left);
-  case Comparison::Operator::In:
+  case ComparisonChain::Operator::In:
     return contains(runtime, right, left);
-  case Comparison::Operator::NotIn:
+  case ComparisonChain::Operator::NotIn:
     break;
   }
   return !contains(runtime, right, left);
 }
 
-Value Interpreter::evaluate(const Comparison &node, Position at,
-                            const Scope &scope) {
+Value TemplateInterpreter::evaluate(const ComparisonChain &node, Position at,
+                                    const VariableScope &scope) {
   Value left = evaluate(*node.first, scope);
   for (const auto &[op, operand] : node.rest) {
     Value right = evaluate(*operand, scope);
@@ -138,8 +142,9 @@ Value Interpreter::evaluate(const Comparison &node, Position at,
   return Value::boolean(true);
 }
 
-std::string Interpreter::textOf(std::span<const ExpressionPtr> parts,
-                                Position at, const Scope &scope) {
+std::string TemplateInterpreter::textOf(std::span<const ExpressionPtr> parts,
+                                        Position at,
+                                        const VariableScope &scope) {
   std::string text;
   for (const ExpressionPtr &part : parts) {
     Value value = evaluate(*part, scope);
@@ -151,13 +156,13 @@ std::string Interpreter::textOf(std::span<const ExpressionPtr> parts,
   return text;
 }
 
-Value Interpreter::evaluate(const Concatenation &node, Position at,
-                            const Scope &scope) {
+Value TemplateInterpreter::evaluate(const Concatenation &node, Position at,
+                                    const VariableScope &scope) {
   return runtime.string(textOf(node.parts, at, scope));
 }
 
-Value Interpreter::evaluate(const Conditional &node, Position,
-                            const Scope &scope) {
+Value TemplateInterpreter::evaluate(const Conditional &node, Position,
+                                    const VariableScope &scope) {
   if (evaluate(*node.condition, scope).isTrue())
     return evaluate(*node.chosen, scope);
   if (node.otherwise)
@@ -165,15 +170,15 @@ Value Interpreter::evaluate(const Conditional &node, Position,
   return Value::undefined("an 'if' without 'else' has no value here");
 }
 
-Value Interpreter::evaluate(const ListLiteral &node, Position at,
-                            const Scope &scope) {
+Value TemplateInterpreter::evaluate(const ListLiteral &node, Position at,
+                                    const VariableScope &scope) {
   std::vector<Value> items = evaluateAll(node.items, scope);
   runtime.at = at;
   return runtime.list(std::move(items), node.form);
 }
 
-Value Interpreter::evaluate(const DictLiteral &node, Position at,
-                            const Scope &scope) {
+Value TemplateInterpreter::evaluate(const DictLiteral &node, Position at,
+                                    const VariableScope &scope) {
   Dict dict;
   for (const auto &[key, value] : node.entries) {
     Value name = evaluate(*key, scope);
@@ -187,8 +192,8 @@ Value Interpreter::evaluate(const DictLiteral &node, Position at,
   return runtime.dict(std::move(dict));
 }
 
-Value Interpreter::evaluate(const BuiltinCall &node, Position at,
-                            const Scope &scope) {
+Value TemplateInterpreter::evaluate(const BuiltinCall &node, Position at,
+                                    const VariableScope &scope) {
   std::vector<Value> arguments = evaluateAll(node.arguments, scope);
   runtime.at = at;
   const Value &subject = arguments[0];
@@ -201,8 +206,8 @@ Value Interpreter::evaluate(const BuiltinCall &node, Position at,
   return node.builtin->call(runtime, arguments);
 }
 
-Value Interpreter::evaluate(const Select &node, Position at,
-                            const Scope &scope) {
+Value TemplateInterpreter::evaluate(const Select &node, Position at,
+                                    const VariableScope &scope) {
   Value sequence = evaluate(*node.items, scope);
   Value attribute = evaluate(node.attribute, scope);
   Value fallback = evaluate(node.fallback, scope);
@@ -232,12 +237,13 @@ Value Interpreter::evaluate(const Select &node, Position at,
   return runtime.iterator(std::move(out));
 }
 
-Value Interpreter::evaluate(const Call &node, Position at, const Scope &scope) {
+Value TemplateInterpreter::evaluate(const Call &node, Position at,
+                                    const VariableScope &scope) {
   return call(node, at, scope, Value());
 }
 
-Value Interpreter::evaluate(const Unsupported &node, Position at,
-                            const Scope &) {
+Value TemplateInterpreter::evaluate(const Unsupported &node, Position at,
+                                    const VariableScope &) {
   runtime.at = at;
   runtime.fail(node.why);
 }

@@ -1,11 +1,11 @@
-//===- ExpressionParser.cpp - makes the tree of a template: operators ---===//
+//===- ExpressionParser.cpp - makes the tree of a template: operators -----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/text/jinja/Loop.h"
+#include "runtime/text/jinja/LoopValue.h"
 #include "runtime/text/jinja/Operators.h"
 #include "runtime/text/jinja/ParserDepth.h"
 #include "runtime/text/jinja/PythonText.h"
@@ -16,7 +16,7 @@
 using namespace sluice::text;
 using namespace sluice::text::jinja;
 
-using Kind = Token::Kind;
+using Kind = Lexeme::Kind;
 
 /// The depth of the deepest operand; null ones have none.
 template <typename... Operands>
@@ -100,13 +100,13 @@ ExpressionPtr Parser::parseNot() {
 }
 
 ExpressionPtr Parser::parseComparison() {
-  using Operator = Comparison::Operator;
+  using Operator = ComparisonChain::Operator;
   static constexpr std::pair<std::string_view, Operator> operators[] = {
       {"==", Operator::Equal},  {"!=", Operator::Unequal},
       {"<", Operator::Less},    {"<=", Operator::LessOrEqual},
       {">", Operator::Greater}, {">=", Operator::GreaterOrEqual},
   };
-  Comparison made;
+  ComparisonChain made;
   made.first = parseSum();
   uint32_t depth = made.first->depth;
   Position at = current().at;
@@ -134,7 +134,7 @@ ExpressionPtr Parser::parseComparison() {
 ExpressionPtr Parser::parseSum() {
   ExpressionPtr left = parseConcatenation();
   while (isOperator("+") || isOperator("-")) {
-    Token op = take();
+    Lexeme op = take();
     ExpressionPtr right = parseConcatenation();
     uint32_t depth = deepest(left, right);
     left = make(op.at,
@@ -193,7 +193,7 @@ ExpressionPtr Parser::parseUnary(bool withFilters) {
   DepthGuard guard(*this);
   ExpressionPtr value;
   if (isOperator("-") || isOperator("+")) {
-    Token op = take();
+    Lexeme op = take();
     ExpressionPtr operand = parseUnary(false);
     uint32_t depth = operand->depth;
     value = make(op.at,
@@ -238,7 +238,7 @@ ExpressionPtr Parser::parsePrimary() {
 }
 
 ExpressionPtr Parser::parseNumber() {
-  Token token = take();
+  Lexeme token = take();
   if (token.kind == Kind::Float)
     return make(token.at, Constant{Value::real(*parsePythonFloat(token.text))});
   std::optional<Integer> value = parsePythonInteger(token.text);
@@ -248,7 +248,7 @@ ExpressionPtr Parser::parseNumber() {
 }
 
 ExpressionPtr Parser::parseVariable() {
-  Token token = take();
+  Lexeme token = take();
   const std::string &name = token.text;
   if (name == "true" || name == "True" || name == "false" || name == "False")
     return make(token.at,
@@ -320,7 +320,7 @@ ExpressionPtr Parser::parseAttribute(ExpressionPtr object) {
   std::string name = takeName("an attribute's name");
   const auto *variable = std::get_if<Variable>(&object->node);
   if (variable && tree.names[variable->name] == "loop" &&
-      !Loop::hasAttribute(name))
+      !LoopValue::hasAttribute(name))
     return unsupported(at, "'loop." + name + "' is not supported");
   return make(at, Attribute{std::move(object), std::move(name)}, depth);
 }

@@ -23,7 +23,7 @@ static constexpr Integer maxRange = 100000;
 /// Fails unless there are `min` to `max` positional arguments, and no
 /// named ones.
 static void checkPositional(Runtime &runtime, std::string_view name,
-                            const Arguments &arguments, size_t min,
+                            const ArgumentValues &arguments, size_t min,
                             size_t max) {
   if (!arguments.named.empty())
     runtime.fail(name, " has no argument '", arguments.named[0].first, "'");
@@ -32,7 +32,8 @@ static void checkPositional(Runtime &runtime, std::string_view name,
     runtime.fail(name, " does not take ", count, " arguments");
 }
 
-RangeItems jinja::rangeItems(Runtime &runtime, const Arguments &arguments) {
+RangeItems jinja::rangeItems(Runtime &runtime,
+                             const ArgumentValues &arguments) {
   checkPositional(runtime, "range", arguments, 1, 3);
   Integer bounds[3];
   size_t count = 0;
@@ -52,7 +53,7 @@ RangeItems jinja::rangeItems(Runtime &runtime, const Arguments &arguments) {
   return {start, step, static_cast<size_t>(size)};
 }
 
-static Value range(Runtime &runtime, const Arguments &arguments) {
+static Value range(Runtime &runtime, const ArgumentValues &arguments) {
   const RangeItems range = rangeItems(runtime, arguments);
   runtime.step(range.size / 8);
   std::vector<Value> items;
@@ -62,11 +63,13 @@ static Value range(Runtime &runtime, const Arguments &arguments) {
   return runtime.list(std::move(items), List::Form::Range);
 }
 
-bool jinja::isRange(const Function &function) { return function.run == range; }
+bool jinja::isRange(const BuiltinFunction &function) {
+  return function.run == range;
+}
 
 /// The entries of dict(mapping, name=value...), which namespace() takes too.
 static Dict entriesOf(Runtime &runtime, std::string_view name,
-                      const Arguments &arguments) {
+                      const ArgumentValues &arguments) {
   Dict dict;
   if (arguments.positional.size() > 1)
     runtime.fail(name, " takes one dict at most");
@@ -83,11 +86,11 @@ static Dict entriesOf(Runtime &runtime, std::string_view name,
   return dict;
 }
 
-static Value dict(Runtime &runtime, const Arguments &arguments) {
+static Value dict(Runtime &runtime, const ArgumentValues &arguments) {
   return runtime.dict(entriesOf(runtime, "dict", arguments));
 }
 
-static Value makeNamespace(Runtime &runtime, const Arguments &arguments) {
+static Value makeNamespace(Runtime &runtime, const ArgumentValues &arguments) {
   Value space = runtime.makeNamespace();
   for (auto &[key, value] : entriesOf(runtime, "namespace", arguments).entries)
     if (key.isString())
@@ -96,12 +99,12 @@ static Value makeNamespace(Runtime &runtime, const Arguments &arguments) {
 }
 
 [[noreturn]] static Value raiseException(Runtime &runtime,
-                                         const Arguments &arguments) {
+                                         const ArgumentValues &arguments) {
   checkPositional(runtime, "raise_exception", arguments, 1, 1);
   throw RaisedError(runtime.at, toText(runtime, arguments.positional[0]));
 }
 
-static Value strftimeNow(Runtime &runtime, const Arguments &arguments) {
+static Value strftimeNow(Runtime &runtime, const ArgumentValues &arguments) {
   checkPositional(runtime, "strftime_now", arguments, 1, 1);
   const Value &format = arguments.positional[0];
   if (!format.isString() || format.text().size() > 100)
@@ -119,7 +122,7 @@ static Value strftimeNow(Runtime &runtime, const Arguments &arguments) {
       replaceInvalidUtf8(std::string_view(buffer, length).substr(1)));
 }
 
-static constexpr Function functions[] = {
+static constexpr BuiltinFunction functions[] = {
     {"dict", dict},
     {"namespace", makeNamespace},
     {"raise_exception", raiseException},
@@ -127,4 +130,4 @@ static constexpr Function functions[] = {
     {"strftime_now", strftimeNow},
 };
 
-std::span<const Function> jinja::globalFunctions() { return functions; }
+std::span<const BuiltinFunction> jinja::globalFunctions() { return functions; }

@@ -1,4 +1,4 @@
-//===- InterpreterGuards.h - what the interpreter undoes on its way out -===//
+//===- InterpreterGuards.h - what the interpreter undoes on its way out ---===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,15 +8,16 @@
 #ifndef SLUICE_RUNTIME_TEXT_JINJA_INTERPRETERGUARDS_H
 #define SLUICE_RUNTIME_TEXT_JINJA_INTERPRETERGUARDS_H
 
-#include "runtime/text/jinja/Interpreter.h"
+#include "runtime/text/jinja/TemplateInterpreter.h"
 
 #include <utility>
 
 namespace sluice::text::jinja {
 
-class Interpreter::DepthGuard {
+class TemplateInterpreter::DepthGuard {
 public:
-  DepthGuard(Interpreter &interpreter, Position at) : depth(interpreter.depth) {
+  DepthGuard(TemplateInterpreter &interpreter, Position at)
+      : depth(interpreter.depth) {
     // A template without macros stays below: it is the recursion of macros
     // that this bounds, and with it the stack.
     if (depth >= maxDepth)
@@ -32,9 +33,9 @@ private:
   uint32_t &depth;
 };
 
-class Interpreter::Capture {
+class TemplateInterpreter::Capture {
 public:
-  explicit Capture(Interpreter &interpreter)
+  explicit Capture(TemplateInterpreter &interpreter)
       : interpreter(interpreter), outer(std::exchange(interpreter.out, &text)) {
   }
   ~Capture() { interpreter.out = outer; }
@@ -44,7 +45,7 @@ public:
   std::string take() { return std::move(text); }
 
 private:
-  Interpreter &interpreter;
+  TemplateInterpreter &interpreter;
   std::string text;
   std::string *outer;
 };

@@ -1,4 +1,4 @@
-//===- Lexer.cpp - cuts a template into tokens --------------------------===//
+//===- Lexer.cpp - cuts a template into tokens ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@
 using namespace sluice::text;
 using namespace sluice::text::jinja;
 
-using Kind = Token::Kind;
+using Kind = Lexeme::Kind;
 
 std::string jinja::normalizeTemplate(std::string_view source) {
   std::string out;
@@ -45,7 +45,7 @@ class Lexer {
 public:
   explicit Lexer(std::string_view source) : source(source) {}
 
-  std::vector<Token> run();
+  std::vector<Lexeme> run();
 
 private:
   void add(Kind kind, size_t at, std::string text = "");
@@ -68,7 +68,7 @@ private:
   size_t pos = 0;
   bool lineStarting = true; // the last tag ended with its line, or none was
   std::string closers;      // of the brackets that are open in this tag
-  std::vector<Token> tokens;
+  std::vector<Lexeme> tokens;
 };
 
 void Lexer::add(Kind kind, size_t at, std::string text) {
@@ -253,7 +253,7 @@ void Lexer::readTag(bool block) {
   }
 }
 
-std::vector<Token> Lexer::run() {
+std::vector<Lexeme> Lexer::run() {
   while (pos < source.size()) {
     size_t tag = pos;
     while (tag < source.size() &&
@@ -283,6 +283,6 @@ std::vector<Token> Lexer::run() {
 
 } // namespace
 
-std::vector<Token> jinja::tokenize(std::string_view source) {
+std::vector<Lexeme> jinja::tokenize(std::string_view source) {
   return Lexer(source).run();
 }

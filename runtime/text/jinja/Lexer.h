@@ -1,4 +1,4 @@
-//===- Lexer.h - cuts a template into tokens ----------------------------===//
+//===- Lexer.h - cuts a template into tokens ------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,7 +23,7 @@
 
 namespace sluice::text::jinja {
 
-struct Token {
+struct Lexeme {
   enum class Kind : uint8_t {
     Data,          ///< text outside of tags, as it is to be written
     VariableBegin, ///< {{
@@ -48,7 +48,7 @@ std::string normalizeTemplate(std::string_view source);
 
 /// The tokens of a normalized template (valid UTF-8); the last is End. Throws
 /// TemplateError for what is not a token.
-std::vector<Token> tokenize(std::string_view source);
+std::vector<Lexeme> tokenize(std::string_view source);
 
 } // namespace sluice::text::jinja
 

@@ -16,13 +16,13 @@
 using namespace sluice::text;
 using namespace sluice::text::jinja;
 
-using Kind = Token::Kind;
+using Kind = Lexeme::Kind;
 
 //===----------------------------------------------------------------------===//
 // Tokens
 //===----------------------------------------------------------------------===//
 
-Token Parser::take() {
+Lexeme Parser::take() {
   return current().kind == Kind::End ? current() : tokens[next++];
 }
 
@@ -47,7 +47,7 @@ bool Parser::skipName(std::string_view text) {
 }
 
 void Parser::refuseToken(std::string_view expected) const {
-  const Token &token = current();
+  const Lexeme &token = current();
   switch (token.kind) {
   case Kind::Name:
   case Kind::Integer:
@@ -72,7 +72,7 @@ void Parser::expectName(std::string_view text) {
     refuseToken("'" + std::string(text) + "'");
 }
 
-void Parser::expect(Token::Kind kind, std::string_view what) {
+void Parser::expect(Lexeme::Kind kind, std::string_view what) {
   if (current().kind != kind)
     refuseToken(what);
   take();
@@ -118,7 +118,7 @@ Body Parser::parseBody(std::initializer_list<std::string_view> ends) {
   while (current().kind != Kind::End) {
     Position at = current().at;
     if (current().kind == Kind::Data) {
-      body.push_back({at, Text{take().text}});
+      body.push_back({at, RawText{take().text}});
     } else if (current().kind == Kind::VariableBegin) {
       take();
       body.push_back({at, Output{parseTuple(true)}});
@@ -182,7 +182,7 @@ Statement Parser::parseStatement() {
   if (name == "break" || name == "continue")
     return parseLoopControl(at, name == "break");
   if (name == "generation")
-    return {at, Generation{parseScope(at, name, "endgeneration")}};
+    return {at, GenerationBlock{parseScope(at, name, "endgeneration")}};
   if (name == "include" || name == "extends" || name == "import" ||
       name == "from")
     return parseOtherFile(at, name);

@@ -1,4 +1,4 @@
-//===- Parser.h - makes the tree of a template --------------------------===//
+//===- Parser.h - makes the tree of a template ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,25 +24,25 @@ namespace sluice::text::jinja {
 
 class Parser {
 public:
-  explicit Parser(std::vector<Token> tokens) : tokens(std::move(tokens)) {}
+  explicit Parser(std::vector<Lexeme> tokens) : tokens(std::move(tokens)) {}
 
   /// Throws TemplateError.
   Template run();
 
 private:
   // Tokens.
-  const Token &current() const { return tokens[next]; }
-  const Token &following() const {
+  const Lexeme &current() const { return tokens[next]; }
+  const Lexeme &following() const {
     return tokens[next + 1 < tokens.size() ? next + 1 : next];
   }
-  Token take();
+  Lexeme take();
   bool isOperator(std::string_view text) const;
   bool isName(std::string_view text) const;
   bool skipOperator(std::string_view text);
   bool skipName(std::string_view text);
   void expectOperator(std::string_view text);
   void expectName(std::string_view text);
-  void expect(Token::Kind kind, std::string_view what);
+  void expect(Lexeme::Kind kind, std::string_view what);
   std::string takeName(std::string_view what);
   [[noreturn]] void refuseToken(std::string_view expected) const;
   Symbol symbol(std::string_view name);
@@ -95,7 +95,7 @@ private:
   ExpressionPtr parseFilter(ExpressionPtr value);
   ExpressionPtr parseTest(ExpressionPtr value);
   CallArguments parseArguments();
-  ExpressionPtr makeSelect(const Token &name, ExpressionPtr items,
+  ExpressionPtr makeSelect(const Lexeme &name, ExpressionPtr items,
                            CallArguments arguments);
   ExpressionPtr makeCall(Position at, const Builtin &builtin,
                          const Method *method, std::string_view what,
@@ -136,7 +136,7 @@ private:
     Symbol name;
   };
 
-  std::vector<Token> tokens;
+  std::vector<Lexeme> tokens;
   size_t next = 0;
   Template tree;
   std::set<Symbol> assigned; ///< by set, for, macro or as a parameter

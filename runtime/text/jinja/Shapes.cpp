@@ -40,7 +40,7 @@ public:
   bool operator()(const Logical &logical) const {
     return (*this)(logical.left) && (*this)(logical.right);
   }
-  bool operator()(const Comparison &comparison) const {
+  bool operator()(const ComparisonChain &comparison) const {
     return (*this)(comparison.first) &&
            std::ranges::all_of(comparison.rest, [&](const auto &operand) {
              return (*this)(operand.second);

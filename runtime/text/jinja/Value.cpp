@@ -1,4 +1,4 @@
-//===- Value.cpp - what expressions of a template evaluate to -----------===//
+//===- Value.cpp - what expressions of a template evaluate to -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,11 +18,11 @@ Value Value::undefined(std::string why) {
 
 Value Value::string(std::string text) {
   // Not made const: see append().
-  return Value(Text(std::make_shared<std::string>(std::move(text))));
+  return Value(RawText(std::make_shared<std::string>(std::move(text))));
 }
 
 bool Value::append(std::string_view more) {
-  Text *text = std::get_if<Text>(&data);
+  RawText *text = std::get_if<RawText>(&data);
   if (!text || text->use_count() != 1)
     return false;
   *std::const_pointer_cast<std::string>(*text) += more;

@@ -1,4 +1,4 @@
-//===- Value.h - what expressions of a template evaluate to -------------===//
+//===- Value.h - what expressions of a template evaluate to ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -42,9 +42,9 @@ struct List;
 struct Dict;
 struct Iterator;
 struct Namespace;
-class Loop;
+class LoopValue;
 struct Callable;
-struct Function;
+struct BuiltinFunction;
 
 class Value {
 public:
@@ -88,11 +88,13 @@ public:
   }
   static Value iterator(std::shared_ptr<const List> items);
   static Value space(Namespace *space) { return Value(space); }
-  static Value loop(std::shared_ptr<Loop> loop) {
+  static Value loop(std::shared_ptr<LoopValue> loop) {
     return Value(std::move(loop));
   }
   static Value callable(Callable *callable) { return Value(callable); }
-  static Value function(const Function *function) { return Value(function); }
+  static Value function(const BuiltinFunction *function) {
+    return Value(function);
+  }
   static Value method(std::string_view name) { return Value(MethodName{name}); }
 
   Kind kind() const { return static_cast<Kind>(data.index()); }
@@ -115,7 +117,7 @@ public:
   }
   const std::string &text() const {
     return is(Kind::Markup) ? *std::get<MarkupText>(data).text
-                            : *std::get<Text>(data);
+                            : *std::get<RawText>(data);
   }
   const std::shared_ptr<const List> &list() const {
     return std::get<std::shared_ptr<const List>>(data);
@@ -127,14 +129,18 @@ public:
     return *std::get<std::shared_ptr<Iterator>>(data);
   }
   Namespace &space() const { return *std::get<Namespace *>(data); }
-  Loop &loop() const { return *std::get<std::shared_ptr<Loop>>(data); }
+  LoopValue &loop() const {
+    return *std::get<std::shared_ptr<LoopValue>>(data);
+  }
   Callable &callable() const { return *std::get<Callable *>(data); }
-  const Function &function() const { return *std::get<const Function *>(data); }
+  const BuiltinFunction &function() const {
+    return *std::get<const BuiltinFunction *>(data);
+  }
 
   /// Whether both are the same string, not another one of the same text.
   bool isSame(const Value &other) const {
-    const Text *own = std::get_if<Text>(&data);
-    const Text *others = std::get_if<Text>(&other.data);
+    const RawText *own = std::get_if<RawText>(&data);
+    const RawText *others = std::get_if<RawText>(&other.data);
     return own && others && *own == *others;
   }
   /// Appends to a string (no Markup) that no other value shares; false: it is
@@ -148,12 +154,12 @@ public:
   bool isTrue() const;
 
 private:
-  using Text = std::shared_ptr<const std::string>;
+  using RawText = std::shared_ptr<const std::string>;
   struct UndefinedReason {
-    Text why;
+    RawText why;
   };
   struct MarkupText {
-    Text text;
+    RawText text;
   };
   struct MethodName {
     std::string_view name;
@@ -161,10 +167,10 @@ private:
   struct NoValue {};
   using Data =
       std::variant<NoValue, UndefinedReason, std::monostate, bool, Integer,
-                   double, Text, MarkupText, std::shared_ptr<const List>,
+                   double, RawText, MarkupText, std::shared_ptr<const List>,
                    std::shared_ptr<const Dict>, std::shared_ptr<Iterator>,
-                   Namespace *, std::shared_ptr<Loop>, Callable *,
-                   const Function *, MethodName>;
+                   Namespace *, std::shared_ptr<LoopValue>, Callable *,
+                   const BuiltinFunction *, MethodName>;
 
   template <typename T>
   explicit Value(T value) : data(std::in_place_type<T>, std::move(value)) {}

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s --sluice-lower-graphs --canonicalize | FileCheck %s
 
 // A graph becomes a function whose calls say what it consists of, in order, as
-// runtime/device/cuda/ProgramABI.h has them. The words of launches and the
+// runtime/device/cuda/CudaProgramABI.h has them. The words of launches and the
 // lists of checkpoints lie on the stack; a kernel's name is there once in a module.
 // Marks of layers leave nothing.
 

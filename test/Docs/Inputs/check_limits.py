@@ -26,7 +26,7 @@ CONSTANTS = {
     "runtime/cluster/Partition.h": ["maxStages"],
     "runtime/core/Stage.cpp": ["maxRows"],
     "runtime/core/CachePages.cpp": ["maxPages", "maxSequences"],
-    "runtime/device/cuda/Program.cpp": ["maxRows"],
+    "runtime/device/cuda/CudaProgram.cpp": ["maxRows"],
     "runtime/device/cpu/ThreadPool.h": ["maxThreads"],
 }
 

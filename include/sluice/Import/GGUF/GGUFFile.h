@@ -13,7 +13,7 @@
 //   Expected<gguf::GGUFFile> file = gguf::GGUFFile::open(path);
 //   if (!file)
 //     return file.status();                     // "path: place: reason"
-//   const gguf::Value *tokens = file->find("tokenizer.ggml.tokens");
+//   const gguf::MetadataValue *tokens = file->find("tokenizer.ggml.tokens");
 //   if (tokens && tokens->asStrings()) ...
 //
 //===----------------------------------------------------------------------===//
@@ -59,7 +59,7 @@ std::string_view valueTypeName(ValueType type);
 /// GGUFFile it came from (moving the file keeps it valid). An accessor gives
 /// nothing where the value is of another kind; none of them converts between
 /// kinds, except that integers of every width are integers.
-class Value {
+class MetadataValue {
 public:
   ValueType type() const { return kind; }
   bool isArray() const { return kind == ValueType::Array; }
@@ -91,7 +91,7 @@ public:
   std::optional<std::vector<bool>> asBools() const;
 
 private:
-  friend class Parser;
+  friend class GGUFParser;
 
   ValueType kind = ValueType::UInt8;
   ValueType element = ValueType::UInt8;
@@ -104,7 +104,7 @@ private:
 /// One metadata entry, in the file's order.
 struct MetadataEntry {
   std::string_view key;
-  Value value;
+  MetadataValue value;
 };
 
 /// One tensor: its bytes lie at [offset, offset + bytes) of the file.
@@ -138,7 +138,7 @@ public:
 
   const std::vector<MetadataEntry> &metadata() const { return entries; }
   /// The value of `key`, or null.
-  const Value *find(std::string_view key) const;
+  const MetadataValue *find(std::string_view key) const;
 
   /// The value of `key`: nothing where it is absent, an error that names file
   /// and key where it is of another type. These are what readers of particular
@@ -155,7 +155,7 @@ public:
   }
 
 private:
-  friend class Parser;
+  friend class GGUFParser;
   GGUFFile() = default;
 
   std::string name;

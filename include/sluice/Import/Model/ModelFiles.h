@@ -27,7 +27,7 @@
 namespace sluice::importer {
 
 /// A mapped file of the model.
-struct ModelFile {
+struct SourceFile {
   /// As the user's path leads to it.
   std::string path;
   std::span<const uint8_t> bytes;
@@ -68,7 +68,7 @@ public:
   const std::string &path() const { return root; }
   const ModelConfig &config() const { return decoder; }
   const TensorNames &names() const { return tensorNames; }
-  const std::vector<ModelFile> &files() const { return opened; }
+  const std::vector<SourceFile> &files() const { return opened; }
   const std::vector<StoredTensor> &tensors() const { return stored; }
   const std::optional<TokenizerFile> &tokenizer() const {
     return tokenizerFile;
@@ -91,7 +91,7 @@ private:
   std::string root;
   ModelConfig decoder;
   TensorNames tensorNames;
-  std::vector<ModelFile> opened;
+  std::vector<SourceFile> opened;
   std::vector<StoredTensor> stored;
   std::unordered_map<std::string, size_t> index;
   std::optional<TokenizerFile> tokenizerFile;

@@ -1,4 +1,4 @@
-//===- ProgramGraph.cpp - a program against its graph and weights -------===//
+//===- ProgramGraph.cpp - a program against its graph and weights ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,7 @@
 #include "ProgramGraph.h"
 
 #include "GraphValues.h"
-#include "runtime/device/cuda/ProgramABI.h"
+#include "runtime/device/cuda/CudaProgramABI.h"
 #include "runtime/device/cuda/weights/WeightLayout.h"
 
 #include "llvm/ADT/TypeSwitch.h"

@@ -36,7 +36,7 @@ struct Budget {
   double seconds = 0;
   int64_t rows = 1;
   int64_t context = 0;
-  cluster::Device device;
+  cluster::DeviceSpec device;
 
   /// Of a step, before its first op.
   double overhead() const {
@@ -280,7 +280,7 @@ public:
         return fail(pipeline, "has a stage that is no sluice.stage");
       if (!first)
         first = stage.getFirstPlace();
-      Expected<cluster::Device> device = deviceOf(*machines, stage);
+      Expected<cluster::DeviceSpec> device = deviceOf(*machines, stage);
       if (!device)
         return fail(stage, device.status().message());
       FailureOr<int64_t> stepRows =
@@ -301,7 +301,7 @@ private:
     op->emitError(message);
     signalPassFailure();
   }
-  FailureOr<int64_t> insert(Operation *frame, const cluster::Device &device,
+  FailureOr<int64_t> insert(Operation *frame, const cluster::DeviceSpec &device,
                             uint64_t contextLength);
   LogicalResult insertInDraft(GenerateOp generate, SymbolTable &symbols,
                               PlaceAttr firstStage);
@@ -388,9 +388,10 @@ void InsertCheckpointsPass::warn(Operation *frame, const Budget &budget) const {
 }
 
 /// Puts checkpoints into a stage or draft. Returns the most rows of its steps.
-FailureOr<int64_t> InsertCheckpointsPass::insert(Operation *frame,
-                                                 const cluster::Device &device,
-                                                 uint64_t contextLength) {
+FailureOr<int64_t>
+InsertCheckpointsPass::insert(Operation *frame,
+                              const cluster::DeviceSpec &device,
+                              uint64_t contextLength) {
   if (!frame->getRegion(0).getOps<CheckpointOp>().empty() ||
       llvm::any_of(frame->getRegion(0).getOps<LayerOp>(),
                    [](LayerOp layer) { return bool(layer.getResultBatch()); }))

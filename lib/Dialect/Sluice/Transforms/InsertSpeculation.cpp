@@ -9,7 +9,7 @@
 #include "sluice/Analysis/ClusterSpec.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Dialect/Sluice/Transforms/Passes.h"
-#include "sluice/Import/Tokenizer.h"
+#include "sluice/Import/ImportTokenizer.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"

@@ -103,7 +103,7 @@ std::optional<TokenId> TokenizerReader::id(std::string_view key,
 }
 
 Status TokenizerReader::readTokens() {
-  const Value *value = file.find(prefixed("tokens"));
+  const MetadataValue *value = file.find(prefixed("tokens"));
   const std::vector<std::string_view> *texts =
       value ? value->asStrings() : nullptr;
   if (!texts || texts->empty())
@@ -115,7 +115,7 @@ Status TokenizerReader::readTokens() {
 }
 
 Status TokenizerReader::readTypes() {
-  const Value *value = file.find(prefixed("token_type"));
+  const MetadataValue *value = file.find(prefixed("token_type"));
   if (!value)
     return {};
   std::optional<std::vector<int64_t>> types = value->asInts();
@@ -139,7 +139,7 @@ Status TokenizerReader::readTypes() {
 }
 
 Status TokenizerReader::readScores() {
-  const Value *value = file.find(prefixed("scores"));
+  const MetadataValue *value = file.find(prefixed("scores"));
   if (!value)
     return fail("scores", "missing");
   std::optional<std::vector<float>> scores = value->asFloats();
@@ -153,7 +153,7 @@ Status TokenizerReader::readScores() {
 }
 
 Status TokenizerReader::readMerges() {
-  const Value *value = file.find(prefixed("merges"));
+  const MetadataValue *value = file.find(prefixed("merges"));
   const std::vector<std::string_view> *merges =
       value ? value->asStrings() : nullptr;
   if (!merges)
@@ -259,7 +259,7 @@ Status TokenizerReader::readBpe() {
 /// are cut at its spaces, the steps are those of Hugging Face's converter.
 void TokenizerReader::readNormalizer(bool words) {
   using Kind = NormalizerStep::Kind;
-  const Value *map = file.find(prefixed("precompiled_charsmap"));
+  const MetadataValue *map = file.find(prefixed("precompiled_charsmap"));
   std::optional<std::vector<int64_t>> bytes =
       map ? map->asInts() : std::nullopt;
   if (map && !bytes)

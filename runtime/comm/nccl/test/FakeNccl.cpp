@@ -67,7 +67,7 @@ NcclResult failWith(Comm &comm, NcclResult result, const char *said) {
 }
 
 bool isInProgress(const Comm &comm) {
-  const World &world = *comm.world;
+  const FakeWorld &world = *comm.world;
   return comm.questions > 0 || (comm.isJoining && world.joined < world.ranks) ||
          (comm.isFinalizing && world.finalized < world.ranks);
 }
@@ -285,9 +285,9 @@ NcclResult commInitRankConfig(NcclComm *comm, int ranks, NcclUniqueId id,
     return NcclResult::UnhandledCudaError;
   uint64_t number = 0;
   std::memcpy(&number, id.bytes, sizeof(number));
-  std::shared_ptr<World> &world = state.worlds[number];
+  std::shared_ptr<FakeWorld> &world = state.worlds[number];
   if (!world)
-    world = std::make_shared<World>();
+    world = std::make_shared<FakeWorld>();
   world->ranks = ranks;
   *comm = reinterpret_cast<NcclComm>(++state.handles);
   auto made = std::make_shared<Comm>();
@@ -354,7 +354,7 @@ NcclResult commAbort(NcclComm handle) {
     endTest("a revoked communicator is freed without waiting for graphs");
   comm->isOver = true;
   all().changed.notify_all();
-  const World &world = *comm->world;
+  const FakeWorld &world = *comm->world;
   const bool isLast = ++comm->world->departed == world.ranks;
   if (!all().changed.wait_for(lock, graphPatience, [&] {
         return (isLast ? world.graphs : comm->graphs) == 0;

@@ -27,7 +27,7 @@ struct Sent {
 };
 
 /// The ranks with one id.
-struct World {
+struct FakeWorld {
   int ranks = 0;
   int joined = 0;
   int finalized = 0;
@@ -52,7 +52,7 @@ struct Launch {
 };
 
 struct Comm {
-  std::shared_ptr<World> world;
+  std::shared_ptr<FakeWorld> world;
   int rank = 0;
   bool isOver = false; ///< aborted or revoked: what is in streams ends
   bool isJoining = true, isFinalizing = false, isRevoking = false;
@@ -71,7 +71,7 @@ struct All {
   FakeNccl::Faults faults;
   uint64_t ids = 0;
   std::map<std::string, int> calls;
-  std::map<uint64_t, std::shared_ptr<World>> worlds;
+  std::map<uint64_t, std::shared_ptr<FakeWorld>> worlds;
   std::map<NcclComm, std::shared_ptr<Comm>> comms;
   uintptr_t handles = 0;
 };

@@ -33,7 +33,7 @@
 
 #include "runtime/device/cpu/CacheFormat.h"
 #include "runtime/device/cpu/CpuFeatures.h"
-#include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/device/cpu/CpuProgramABI.h"
 
 #include <cstdint>
 

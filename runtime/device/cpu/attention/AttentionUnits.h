@@ -8,7 +8,7 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CPU_ATTENTION_ATTENTIONUNITS_H
 #define SLUICE_RUNTIME_DEVICE_CPU_ATTENTION_ATTENTIONUNITS_H
 
-#include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/device/cpu/CpuProgramABI.h"
 
 #include <cstdint>
 #include <span>

@@ -53,7 +53,7 @@ struct Layer {
   SluiceAttention params = {};
   std::vector<int32_t> positions, pages;
   std::vector<float> q, out;
-  bench::Bytes scratch;
+  bench::AlignedBytes scratch;
 
   Layer(const Case &shape, CacheFormat format)
       : positions(size_t(shape.rows)),

@@ -24,7 +24,7 @@
 #include "runtime/device/cpu/bench/IsaOption.h"
 #include "runtime/device/cpu/bench/Turns.h"
 #include "runtime/device/cpu/linear/Linear.h"
-#include "runtime/device/cpu/linear/test/RandomWeights.h"
+#include "runtime/device/cpu/linear/test/RandomMatrices.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -67,7 +67,7 @@ void benchFormat(const Options &options, const LinearKernels &kernels,
   std::mt19937 random(1);
   std::vector<uint8_t> stored = randomStored(random, spec);
   int64_t copies = options.cached ? 1 : int64_t(coldBytes / *size + 1);
-  Bytes packed = makeBytes(size_t(copies) * *size);
+  AlignedBytes packed = makeBytes(size_t(copies) * *size);
   for (int64_t copy = 0; copy < copies; ++copy)
     packPanels(spec, stored.data(), packed.get() + uint64_t(copy) * *size, 0,
                panelCount(spec.outFeatures));
@@ -81,7 +81,7 @@ void benchFormat(const Options &options, const LinearKernels &kernels,
     quantizeRows(kernels, x.data(), blocks.data(), spec.inFeatures, 0, max);
   }
   std::vector<float> y(size_t(max * spec.outFeatures));
-  std::vector<Bytes> scratch;
+  std::vector<AlignedBytes> scratch;
   for (int64_t thread = 0; thread < options.threads; ++thread)
     scratch.push_back(makeBytes(
         size_t(linearScratchBytes(kernels, packedWeight(spec, packed.get())))));

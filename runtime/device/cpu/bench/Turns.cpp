@@ -55,9 +55,9 @@ double bench::timeTurns(int64_t threads, double seconds,
   return times[times.size() / 2];
 }
 
-bench::Bytes bench::makeBytes(size_t size) {
+bench::AlignedBytes bench::makeBytes(size_t size) {
   size_t rounded = (size + 63) / 64 * 64;
-  Bytes bytes(static_cast<uint8_t *>(std::aligned_alloc(64, rounded)));
+  AlignedBytes bytes(static_cast<uint8_t *>(std::aligned_alloc(64, rounded)));
   if (!bytes)
     throw std::bad_alloc();
   uint32_t state = 1;
@@ -69,7 +69,7 @@ bench::Bytes bench::makeBytes(size_t size) {
 }
 
 double bench::readBandwidth(int64_t threads) {
-  Bytes bytes = makeBytes(coldBytes);
+  AlignedBytes bytes = makeBytes(coldBytes);
   auto share = int64_t(coldBytes) / threads / 64 * 64;
   std::atomic<uint64_t> sink = 0;
   double seconds = timeTurns(threads, 1, [&](int64_t thread, int64_t) {

@@ -26,11 +26,11 @@ constexpr size_t coldBytes = size_t(256) << 20;
 struct FreeBytes {
   void operator()(uint8_t *p) const { std::free(p); }
 };
-using Bytes = std::unique_ptr<uint8_t, FreeBytes>;
+using AlignedBytes = std::unique_ptr<uint8_t, FreeBytes>;
 
 /// `size` bytes at a cache line's start, each written once. Throws
 /// std::bad_alloc.
-Bytes makeBytes(size_t size);
+AlignedBytes makeBytes(size_t size);
 
 /// Calls `body(thread, turn)` for turns 0, 1, ... on all threads, which start
 /// each turn together, for about `seconds`; the median seconds of a turn.

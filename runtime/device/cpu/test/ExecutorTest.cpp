@@ -365,11 +365,11 @@ TEST_F(ExecutorTest, StepsAllocateNothing) {
 
 TEST_F(ExecutorTest, ProgramsAndLimitsAreChecked) {
   auto message = [&](auto change) {
-    Program program = tiny.program();
-    ExecutorLimits limits;
+    CpuProgram program = tiny.program();
+    CpuExecutorLimits limits;
     limits.pages = 4;
     change(program, limits);
-    return Executor::create(std::move(program), limits).status().message();
+    return CpuExecutor::create(std::move(program), limits).status().message();
   };
   EXPECT_EQ(message([](auto &p, auto &) { p.step = nullptr; }),
             "executor: the program has no step function");
@@ -380,11 +380,11 @@ TEST_F(ExecutorTest, ProgramsAndLimitsAreChecked) {
   EXPECT_EQ(message([](auto &p, auto &) { p.weights[3] = PackedWeight(); }),
             "executor: weight 3 has no data");
   EXPECT_EQ(message([](auto &p, auto &) {
-              p.weights[0] = RowTable{Format::Q8_0, nullptr, 1, 33};
+              p.weights[0] = EmbeddingTable{Format::Q8_0, nullptr, 1, 33};
             }),
             "executor: weight 0 is not a table of q8_0 rows");
   EXPECT_EQ(message([](auto &p, auto &) {
-              std::get<RowTable>(p.weights[0]).rows = 9;
+              std::get<EmbeddingTable>(p.weights[0]).rows = 9;
             }),
             "executor: weight 0: a table of 9 rows has none for each token or "
             "position");
@@ -403,25 +403,27 @@ TEST_F(ExecutorTest, ProgramsAndLimitsAreChecked) {
 
 TEST_F(ExecutorTest, StagesAreCheckedForWhatTheyHave) {
   auto message = [&](TinyPart part, auto change) {
-    Program program = tiny.program(part);
-    ExecutorLimits limits;
+    CpuProgram program = tiny.program(part);
+    CpuExecutorLimits limits;
     limits.pages = 4;
     change(program);
-    return Executor::create(std::move(program), limits).status().message();
+    return CpuExecutor::create(std::move(program), limits).status().message();
   };
-  EXPECT_EQ(message(TinyPart::FirstStage, [](Program &p) { p.hiddenSize = 0; }),
-            "executor: hidden size: 0 is not between 1 and 2147483647");
-  EXPECT_EQ(message(TinyPart::Whole, [](Program &p) { p.hiddenSize = 0; }), "");
-  EXPECT_EQ(message(TinyPart::Whole, [](Program &p) { p.vocabSize = 0; }),
+  EXPECT_EQ(
+      message(TinyPart::FirstStage, [](CpuProgram &p) { p.hiddenSize = 0; }),
+      "executor: hidden size: 0 is not between 1 and 2147483647");
+  EXPECT_EQ(message(TinyPart::Whole, [](CpuProgram &p) { p.hiddenSize = 0; }),
+            "");
+  EXPECT_EQ(message(TinyPart::Whole, [](CpuProgram &p) { p.vocabSize = 0; }),
             "executor: vocabulary: 0 is not between 1 and 2147483647");
-  EXPECT_EQ(message(TinyPart::Whole, [](Program &p) { p.outputFloats = 0; }),
+  EXPECT_EQ(message(TinyPart::Whole, [](CpuProgram &p) { p.outputFloats = 0; }),
             "executor: output floats: 0 is not between 1 and 1099511627776");
 }
 
 TEST_F(ExecutorTest, LimitsOfZeroAreFilledIn) {
-  ExecutorLimits limits;
+  CpuExecutorLimits limits;
   limits.pages = 4;
-  auto executor = Executor::create(tiny.program(), limits);
+  auto executor = CpuExecutor::create(tiny.program(), limits);
   ASSERT_TRUE(executor) << executor.status().message();
   EXPECT_EQ((*executor)->limits().contextLength, 100);
   EXPECT_GE((*executor)->threads(), 1);
@@ -431,23 +433,24 @@ TEST_F(ExecutorTest, LimitsOfZeroAreFilledIn) {
 }
 
 TEST_F(ExecutorTest, MemoryThatIsNotThereIsRefusedAtTheStart) {
-  ExecutorLimits limits;
+  CpuExecutorLimits limits;
   limits.pages = 1 << 28; // 8 TB
-  EXPECT_TRUE(Executor::create(tiny.program(), limits));
+  EXPECT_TRUE(CpuExecutor::create(tiny.program(), limits));
   limits.resident = true;
-  std::string why = Executor::create(tiny.program(), limits).status().message();
+  std::string why =
+      CpuExecutor::create(tiny.program(), limits).status().message();
   EXPECT_TRUE(why.starts_with("memory: the cache and a step take ")) << why;
   limits.pages = 4;
-  EXPECT_TRUE(Executor::create(tiny.program(), limits));
+  EXPECT_TRUE(CpuExecutor::create(tiny.program(), limits));
 }
 
 TEST_F(ExecutorTest, ExecutorsMayShareAPool) {
   auto pool = std::make_shared<ThreadPool>(2);
-  ExecutorLimits limits;
+  CpuExecutorLimits limits;
   limits.pages = 4;
   limits.threads = 7;
-  auto first = Executor::create(tiny.program(), limits, pool);
-  auto second = Executor::create(tiny.program(), limits, pool);
+  auto first = CpuExecutor::create(tiny.program(), limits, pool);
+  auto second = CpuExecutor::create(tiny.program(), limits, pool);
   ASSERT_TRUE(first && second);
   EXPECT_EQ((*first)->threads(), pool->threads());
   EXPECT_EQ((*first)->limits().threads, pool->threads());

@@ -85,15 +85,15 @@ public:
                        CachePages::pagesFor(TinyProgram::contextLength),
                    limits.sequences, TinyProgram::contextLength})
                   .take()) {
-    ExecutorLimits each;
+    CpuExecutorLimits each;
     each.rows = limits.rows;
     each.outputs = limits.outputs;
     each.pages = cache.limits().pages;
     each.threads = limits.threads;
     each.cacheFormat = limits.cacheFormat;
     for (TinyPart part : parts) {
-      Expected<std::unique_ptr<Executor>> made =
-          Executor::create(tiny.program(part), each);
+      Expected<std::unique_ptr<CpuExecutor>> made =
+          CpuExecutor::create(tiny.program(part), each);
       EXPECT_TRUE(made) << made.status().message();
       stages.push_back(made.take());
     }
@@ -104,8 +104,8 @@ public:
   }
 
   CachePages &pages() { return cache; }
-  Executor &stage(size_t index) { return *stages[index]; }
-  const ExecutorLimits &limits() const { return stages[0]->limits(); }
+  CpuExecutor &stage(size_t index) { return *stages[index]; }
+  const CpuExecutorLimits &limits() const { return stages[0]->limits(); }
 
   /// Makes room for the batch's rows where a sequence is too short.
   void place(const StepBatch &batch) {
@@ -160,7 +160,7 @@ private:
 
   ActivationFormat wire;
   CachePages cache;
-  std::vector<std::unique_ptr<Executor>> stages;
+  std::vector<std::unique_ptr<CpuExecutor>> stages;
   std::vector<std::vector<PageCopy>> copies; ///< copies[stage]
   std::vector<std::vector<uint8_t>> activations;
   std::vector<const uint8_t *> incoming;

@@ -254,7 +254,8 @@ void TinyProgram::addTable(int64_t rows, int64_t cols, Format format) {
 
 void TinyProgram::addLinear(int64_t out, int64_t in, Format format) {
   addTable(out, in, format);
-  const uint8_t *stored = std::get<RowTable>(description.weights.back()).data;
+  const uint8_t *stored =
+      std::get<EmbeddingTable>(description.weights.back()).data;
   LinearSpec spec = {out, in, format, format, false};
   storage.push_back(
       std::make_unique<uint8_t[]>(*packedBytes(spec) + lineBytes));
@@ -269,7 +270,7 @@ TinyProgram::TinyProgram(Isa isa) {
   addTable(vocabSize, hidden, Format::Q8_0);
   addTable(contextLength, hidden, Format::F32);
   addTable(1, hidden, Format::F32);
-  const void *bias = std::get<RowTable>(description.weights.back()).data;
+  const void *bias = std::get<EmbeddingTable>(description.weights.back()).data;
   description.weights.back() =
       std::span<const float>(static_cast<const float *>(bias), hidden);
   addLinear(vocabSize, hidden, Format::F16);
@@ -294,8 +295,8 @@ TinyProgram::TinyProgram(Isa isa) {
   description.contextLength = contextLength;
 }
 
-Program TinyProgram::program(TinyPart part) const {
-  Program program = description;
+CpuProgram TinyProgram::program(TinyPart part) const {
+  CpuProgram program = description;
   switch (part) {
   case TinyPart::Whole:
     break;

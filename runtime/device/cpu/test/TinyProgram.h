@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A two-layer model written by hand against ProgramABI.h: token and position
+// A two-layer model written by hand against CpuProgramABI.h: token and position
 // embeddings, attention with rope, an output projection with quantised weights,
 // residuals, and logits. Weights are random. The same model in several
 // programs: whole, whole with checkpoints at every kind of place, and as two
@@ -16,7 +16,7 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CPU_TEST_TINYPROGRAM_H
 #define SLUICE_RUNTIME_DEVICE_CPU_TEST_TINYPROGRAM_H
 
-#include "runtime/device/cpu/Executor.h"
+#include "runtime/device/cpu/CpuExecutor.h"
 
 #include <cstdint>
 #include <memory>
@@ -42,10 +42,10 @@ public:
 
   explicit TinyProgram(Isa isa);
 
-  Program program(TinyPart part = TinyPart::Whole) const;
+  CpuProgram program(TinyPart part = TinyPart::Whole) const;
 
   /// The weights as a file would have them, in the same order.
-  const std::vector<RowTable> &stored() const { return rows; }
+  const std::vector<EmbeddingTable> &stored() const { return rows; }
 
 private:
   std::vector<float> random(int64_t count);
@@ -53,8 +53,8 @@ private:
   void addTable(int64_t rows, int64_t cols, Format format);
 
   uint32_t state = 1;
-  Program description;
-  std::vector<RowTable> rows;
+  CpuProgram description;
+  std::vector<EmbeddingTable> rows;
   std::vector<std::unique_ptr<uint8_t[]>> storage;
 };
 

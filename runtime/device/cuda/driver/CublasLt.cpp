@@ -51,7 +51,7 @@ struct CublasLt::Descriptors {
   Descriptors(const Descriptors &) = delete;
   Descriptors &operator=(const Descriptors &) = delete;
   ~Descriptors() {
-    for (lt::Handle matrix : {weight, rows, result})
+    for (lt::LtHandle matrix : {weight, rows, result})
       if (matrix)
         lib.destroyMatrix(matrix);
     if (product)
@@ -60,8 +60,8 @@ struct CublasLt::Descriptors {
       lib.destroyPreference(preference);
   }
   const CublasLt &lib;
-  lt::Handle product = nullptr, preference = nullptr;
-  lt::Handle weight = nullptr, rows = nullptr, result = nullptr;
+  lt::LtHandle product = nullptr, preference = nullptr;
+  lt::LtHandle weight = nullptr, rows = nullptr, result = nullptr;
 };
 
 Expected<std::unique_ptr<CublasLt>> CublasLt::open(const std::string &library) {
@@ -98,7 +98,7 @@ Status CublasLt::describe(const ProductNode &product, Descriptors &made) const {
                                  &lt::transposed, sizeof(lt::transposed)),
                       "cublasLtMatmulDescSetAttribute");
   struct Matrix {
-    lt::Handle *made;
+    lt::LtHandle *made;
     int type;
     int64_t height, width, distance;
   };

@@ -46,7 +46,7 @@ private:
 #define SLUICE_DECLARE_CALL(member, symbol, ...) int (*member)(__VA_ARGS__);
   SLUICE_CUBLASLT_CALLS(SLUICE_DECLARE_CALL)
 #undef SLUICE_DECLARE_CALL
-  lt::Handle handle = nullptr;
+  lt::LtHandle handle = nullptr;
   std::map<Shape, lt::Algorithm> chosen;
 };
 

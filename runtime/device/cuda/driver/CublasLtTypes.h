@@ -18,7 +18,7 @@
 
 namespace sluice::cuda::lt {
 
-using Handle = void *;
+using LtHandle = void *;
 
 constexpr int success = 0; ///< cublasStatus_t
 
@@ -51,25 +51,25 @@ struct Heuristic {
 /// return a cublasStatus_t.
 // clang-format off
 #define SLUICE_CUBLASLT_CALLS(call)                                            \
-  call(create, cublasLtCreate, lt::Handle *)                                   \
-  call(destroy, cublasLtDestroy, lt::Handle)                                   \
-  call(makeProduct, cublasLtMatmulDescCreate, lt::Handle *, int, int)          \
-  call(destroyProduct, cublasLtMatmulDescDestroy, lt::Handle)                  \
-  call(setProduct, cublasLtMatmulDescSetAttribute, lt::Handle, int,            \
+  call(create, cublasLtCreate, lt::LtHandle *)                                   \
+  call(destroy, cublasLtDestroy, lt::LtHandle)                                   \
+  call(makeProduct, cublasLtMatmulDescCreate, lt::LtHandle *, int, int)          \
+  call(destroyProduct, cublasLtMatmulDescDestroy, lt::LtHandle)                  \
+  call(setProduct, cublasLtMatmulDescSetAttribute, lt::LtHandle, int,            \
        const void *, size_t)                                                   \
-  call(makeMatrix, cublasLtMatrixLayoutCreate, lt::Handle *, int, uint64_t,    \
+  call(makeMatrix, cublasLtMatrixLayoutCreate, lt::LtHandle *, int, uint64_t,    \
        uint64_t, int64_t)                                                      \
-  call(destroyMatrix, cublasLtMatrixLayoutDestroy, lt::Handle)                 \
-  call(makePreference, cublasLtMatmulPreferenceCreate, lt::Handle *)           \
-  call(destroyPreference, cublasLtMatmulPreferenceDestroy, lt::Handle)         \
-  call(setPreference, cublasLtMatmulPreferenceSetAttribute, lt::Handle, int,   \
+  call(destroyMatrix, cublasLtMatrixLayoutDestroy, lt::LtHandle)                 \
+  call(makePreference, cublasLtMatmulPreferenceCreate, lt::LtHandle *)           \
+  call(destroyPreference, cublasLtMatmulPreferenceDestroy, lt::LtHandle)         \
+  call(setPreference, cublasLtMatmulPreferenceSetAttribute, lt::LtHandle, int,   \
        const void *, size_t)                                                   \
-  call(choose, cublasLtMatmulAlgoGetHeuristic, lt::Handle, lt::Handle,         \
-       lt::Handle, lt::Handle, lt::Handle, lt::Handle, lt::Handle, int,        \
+  call(choose, cublasLtMatmulAlgoGetHeuristic, lt::LtHandle, lt::LtHandle,         \
+       lt::LtHandle, lt::LtHandle, lt::LtHandle, lt::LtHandle, lt::LtHandle, int,        \
        lt::Heuristic *, int *)                                                 \
-  call(multiply, cublasLtMatmul, lt::Handle, lt::Handle, const void *,         \
-       const void *, lt::Handle, const void *, lt::Handle, const void *,       \
-       const void *, lt::Handle, void *, lt::Handle, const lt::Algorithm *,    \
+  call(multiply, cublasLtMatmul, lt::LtHandle, lt::LtHandle, const void *,         \
+       const void *, lt::LtHandle, const void *, lt::LtHandle, const void *,       \
+       const void *, lt::LtHandle, void *, lt::LtHandle, const lt::Algorithm *,    \
        void *, size_t, void *)
 // clang-format on
 

@@ -167,7 +167,7 @@ private:
       float *partial = partialsOf(arg, pair, place);
       if (isSplit)
         partial += span * spanFloats(dim);
-      Merge merge(isFirst ? minusInfinity() : maximum[half],
+      SpanMerge merge(isFirst ? minusInfinity() : maximum[half],
                   attention.maximum[half]);
       maximum[half] = merge.maximum;
       sum[half] = merge.of(isFirst ? 0 : sum[half], spanSum);
@@ -275,7 +275,7 @@ public:
     }
     before = last > before ? last : before;
     last = total;
-    Merge merge(before, maximum);
+    SpanMerge merge(before, maximum);
     keep[threadIndex()] = merge.keep;
     take[threadIndex()] = merge.take;
     sums[threadIndex()] = sum * merge.take;
@@ -402,7 +402,7 @@ SLUICE_DEVICE void attendTile(const AttendArguments &arg) {
         float spanSum = attention.wholeSum(half);
         if (!ends[half])
           continue;
-        Merge merge(maximum[half], attention.maximum[half]);
+        SpanMerge merge(maximum[half], attention.maximum[half]);
         maximum[half] = merge.maximum;
         sum[half] = merge.of(sum[half], spanSum);
 #pragma unroll

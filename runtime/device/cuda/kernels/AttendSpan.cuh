@@ -44,9 +44,9 @@ SLUICE_DEVICE Pair pairOf(const AttendArguments &arg, int32_t row,
 
 /// How much of two sums over parts stays when they are added, and the maximum
 /// that the whole is relative to.
-struct Merge {
+struct SpanMerge {
   float maximum, keep, take;
-  SLUICE_MEMBER Merge(float mine, float other)
+  SLUICE_MEMBER SpanMerge(float mine, float other)
       : maximum(other > mine ? other : mine),
         keep(mine == maximum ? 1.0f : exponential(mine - maximum)),
         take(other == maximum ? 1.0f : exponential(other - maximum)) {}

@@ -145,9 +145,9 @@ constexpr int32_t tileSharedBytes(int32_t dim) {
          attendWarps(dim) * warpPairs * dim * 4;
 }
 
-/// Attention, as ProgramABI.h's SluiceAttention. Scores are in f32; queries and
-/// probabilities are rounded to f16 (in a BF16 cache to bf16), queries of f16
-/// after scaling by a power of two as operand rows are.
+/// Attention, as CudaProgramABI.h's SluiceAttention. Scores are in f32; queries
+/// and probabilities are rounded to f16 (in a BF16 cache to bf16), queries of
+/// f16 after scaling by a power of two as operand rows are.
 ///
 /// For each (row, query head), with spans and pages ascending:
 ///   in a span, from m = -infinity, sum = acc = 0, for each page with a visible

@@ -47,13 +47,13 @@ public:
         gridBarrierThreads, gridBarrierSharedBytes, arguments)};
     lab.run(nodes);
     const Found found = look();
-    Json line = {{"case", name()},
-                 {"blocks", arguments.blocks},
-                 {"blocksPerMultiprocessor", made.blocksPerMultiprocessor},
-                 {"rounds", arguments.rounds},
-                 {"exchangesWords", made.exchangesWords},
-                 {"blocksThatGaveUp", found.gaveUp},
-                 {"wrongWords", found.wrong}};
+    ProbeJson line = {{"case", name()},
+                      {"blocks", arguments.blocks},
+                      {"blocksPerMultiprocessor", made.blocksPerMultiprocessor},
+                      {"rounds", arguments.rounds},
+                      {"exchangesWords", made.exchangesWords},
+                      {"blocksThatGaveUp", found.gaveUp},
+                      {"wrongWords", found.wrong}};
     // Where a block gives up, it has waited for a long time.
     if (found.gaveUp == 0) {
       const Times times = lab.measure(nodes, repeats);

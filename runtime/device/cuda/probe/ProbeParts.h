@@ -15,7 +15,7 @@
 
 namespace sluice::cuda::probe {
 
-using Json = nlohmann::ordered_json;
+using ProbeJson = nlohmann::ordered_json;
 using bench::Lab;
 using bench::Times;
 
@@ -25,8 +25,8 @@ public:
   Report(const char *part, const PrintLine &print) : part(part), print(print) {}
 
   /// Prints what was found, with the part's name before it.
-  void add(const Json &fields, bool holds) {
-    Json line = {{"part", part}};
+  void add(const ProbeJson &fields, bool holds) {
+    ProbeJson line = {{"part", part}};
     line.update(fields);
     line["holds"] = holds;
     print(line);

@@ -115,8 +115,8 @@ private:
 };
 
 /// JSON has no infinity.
-Json numberOf(double value) {
-  return std::isfinite(value) ? Json(value) : Json("infinite");
+ProbeJson numberOf(double value) {
+  return std::isfinite(value) ? ProbeJson(value) : ProbeJson("infinite");
 }
 
 void printWay(int32_t way, const char *factors, int32_t steps,

@@ -9,7 +9,7 @@
 #define SLUICE_RUNTIME_DEVICE_CUDA_TEST_CACHEMODEL_H
 
 #include "runtime/core/CachePages.h"
-#include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/device/cpu/CpuProgramABI.h"
 #include "runtime/device/cuda/kernels/CacheABI.h"
 #include "runtime/device/cuda/test/TestUtils.h"
 

@@ -59,9 +59,9 @@ struct Killer {
 class CheckpointStepTest : public testing::Test {
 protected:
   /// Logits of each request, which nobody shares a step with.
-  static const std::vector<Logits> &expected() {
-    static const std::vector<Logits> logits = [] {
-      std::vector<Logits> all;
+  static const std::vector<RowLogits> &expected() {
+    static const std::vector<RowLogits> logits = [] {
+      std::vector<RowLogits> all;
       GraphModel model(tiny(), {TinyPart::Whole}, {});
       for (int64_t i = 0; i < requests; ++i)
         all.push_back(graphLogitsAlone(model, promptOf(i), 32));
@@ -107,7 +107,7 @@ protected:
     check(model, batch, expected());
   }
   void check(GraphModel &model, const StepBatch &batch,
-             const std::vector<Logits> &right) {
+             const std::vector<RowLogits> &right) {
     for (int64_t output = 0; output < batch.outputs(); ++output) {
       SequenceId id =
           batch.sequences()[size_t(batch.outputRows()[size_t(output)])];
@@ -180,7 +180,7 @@ TEST_F(CheckpointStepTest, RowsLeaveAtSeveralCheckpointsOfAStep) {
 TEST_F(CheckpointStepTest, ATileIsBrokenUpAndItsRowsAreComputedAlone) {
   const std::vector<std::vector<int32_t>> prompts = {randomTokens(20, 20),
                                                      randomTokens(32, 32)};
-  std::vector<Logits> right = expected();
+  std::vector<RowLogits> right = expected();
   {
     GraphModel model(tiny(), {TinyPart::Whole}, {});
     for (const std::vector<int32_t> &tokens : prompts)
@@ -375,7 +375,7 @@ TEST_F(CheckpointStepTest, WantedLogitsAreFoundWhereTheirRowsCameTo) {
         batch.sequences()[size_t(batch.outputRows()[size_t(output)])];
     auto request = size_t(std::find(sequences.begin(), sequences.end(), id) -
                           sequences.begin());
-    const Logits &right = expected()[request];
+    const RowLogits &right = expected()[request];
     std::optional<int32_t> token = model.stage(0).token(output);
     if (request == 5) {
       EXPECT_EQ(output, 2);

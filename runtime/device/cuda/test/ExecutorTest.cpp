@@ -33,13 +33,13 @@ const TinyProgram &tiny() {
   return program;
 }
 
-Logits alone(const std::vector<int32_t> &tokens, int64_t chunk = 32) {
+RowLogits alone(const std::vector<int32_t> &tokens, int64_t chunk = 32) {
   GraphModel model(tiny(), {TinyPart::Whole}, {});
   return graphLogitsAlone(model, tokens, chunk);
 }
 
 /// Of the numbers' differences, in units of the largest number.
-double largestDifference(const Logits &a, const Logits &b) {
+double largestDifference(const RowLogits &a, const RowLogits &b) {
   double max = a.size() == b.size() ? 0 : 1e9, size = 0;
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     max = std::max(max, std::abs(double(a[i]) - double(b[i])));
@@ -55,7 +55,7 @@ TEST(CudaExecutorTest, AgreesWithTheCpu) {
   GraphModel model(tiny(), {TinyPart::Whole}, {});
   for (int64_t length : {1, 5, 32, 70}) {
     std::vector<int32_t> tokens = randomTokens(length, unsigned(length));
-    Logits expected = cpu::logitsAlone(reference, tokens);
+    RowLogits expected = cpu::logitsAlone(reference, tokens);
     // 4-bit weights meet operands of 8 bits on the CPU, of f16 here, and those
     // of bf16 meet f32 there, bf16 here: each rounds some 0.5 % of a row's
     // largest number, eight times.
@@ -69,17 +69,17 @@ TEST(CudaExecutorTest, AgreesWithTheCpu) {
 TEST(CudaExecutorTest, ATiedTableIsTheOutputHead) {
   emulator::EmulatedOptions options;
   options.program = tinyKernels();
-  ExecutorLimits limits;
+  CudaExecutorLimits limits;
   limits.rows = 4;
   limits.pages = 4;
   auto logitsOf = [&](int64_t tied) {
-    Program program = tinyGraph(tiny());
+    CudaProgram program = tinyGraph(tiny());
     auto &table = std::get<TableWeight>(program.weights[0]);
     std::get<LinearWeight>(program.weights[3]).matrix = table.matrix;
     table.tied = tied;
-    std::unique_ptr<Executor> executor =
-        Executor::create((*emulator::openEmulated(options))->open(0).take(),
-                         std::move(program), limits, {})
+    std::unique_ptr<CudaExecutor> executor =
+        CudaExecutor::create((*emulator::openEmulated(options))->open(0).take(),
+                             std::move(program), limits, {})
             .take();
     CachePages pages =
         CachePages::create({4, 1, TinyProgram::contextLength}).take();
@@ -90,21 +90,21 @@ TEST(CudaExecutorTest, ATiedTableIsTheOutputHead) {
       EXPECT_TRUE(batch.add(id, row, 7 * row + 1, row == 2).ok());
     EXPECT_TRUE(executor->execute({&batch, &pages}).ok());
     std::span<const float> values = executor->logits(0);
-    return Logits(values.begin(), values.end());
+    return RowLogits(values.begin(), values.end());
   };
   EXPECT_EQ(logitsOf(3), logitsOf(-1));
 }
 
 TEST(CudaExecutorTest, EveryGraphAndChunkGivesTheSameBits) {
   std::vector<int32_t> tokens = randomTokens(40, 3);
-  const Logits whole = alone(tokens, 32);
+  const RowLogits whole = alone(tokens, 32);
   for (int64_t chunk : {1, 2, 3, 8, 20})
     EXPECT_EQ(alone(tokens, chunk), whole) << chunk;
 }
 
 TEST(CudaExecutorTest, ARowDoesNotSeeWhoSharesItsStep) {
   std::vector<std::vector<int32_t>> prompts;
-  std::vector<Logits> expected;
+  std::vector<RowLogits> expected;
   for (unsigned i = 0; i < 5; ++i) {
     prompts.push_back(randomTokens(3 + i, i));
     expected.push_back(alone(prompts.back()));
@@ -128,7 +128,7 @@ TEST(CudaExecutorTest, ARowDoesNotSeeWhoSharesItsStep) {
 
 /// More rows than a sequence has here: of four, in one step.
 TEST(CudaExecutorTest, TheLibrarysProductsAreNearTheKernels) {
-  std::vector<Logits> results[2];
+  std::vector<RowLogits> results[2];
   for (bool fastMathBatch : {false, true}) {
     GraphLimits limits;
     limits.rows = 280;
@@ -154,7 +154,7 @@ TEST(CudaExecutorTest, TheLibrarysProductsAreNearTheKernels) {
 
 TEST(CudaExecutorTest, StagesGiveWhatTheWholeDoes) {
   std::vector<int32_t> tokens = randomTokens(20, 8);
-  const Logits whole = alone(tokens);
+  const RowLogits whole = alone(tokens);
   GraphModel chain(tiny(), {TinyPart::FirstStage, TinyPart::SecondStage}, {});
   EXPECT_EQ(graphLogitsAlone(chain, tokens, 20), whole);
   EXPECT_EQ(graphLogitsAlone(chain, tokens, 7), whole);
@@ -168,13 +168,13 @@ TEST(CudaExecutorTest, StagesGiveWhatTheWholeDoes) {
 
 TEST(CudaExecutorTest, CachesOfEachKind) {
   std::vector<int32_t> tokens = randomTokens(33, 9);
-  const Logits halves = alone(tokens);
+  const RowLogits halves = alone(tokens);
   for (auto [kind, tolerance] :
        {std::pair{CacheKind::BF16, 0.01}, std::pair{CacheKind::E4M3, 0.1}}) {
     GraphLimits limits;
     limits.cacheKind = kind;
     GraphModel model(tiny(), {TinyPart::Whole}, limits);
-    Logits logits = graphLogitsAlone(model, tokens, 32);
+    RowLogits logits = graphLogitsAlone(model, tokens, 32);
     EXPECT_LT(largestDifference(logits, halves), tolerance);
     EXPECT_NE(logits, halves);
   }
@@ -211,7 +211,7 @@ TEST(CudaExecutorTest, ManyCopiesAreMadeInOrder) {
   limits.sequences = 8;
   GraphModel model(tiny(), {TinyPart::Whole}, limits);
   std::vector<int32_t> tokens = randomTokens(8, 2);
-  const Logits expected = alone(tokens);
+  const RowLogits expected = alone(tokens);
   SequenceId id = *model.pages().open();
   StepBatch batch(32, 1);
   for (int64_t t = 0; t < 7; ++t)
@@ -250,7 +250,7 @@ void addPrompts(GraphModel &model, StepBatch &batch) {
   model.place(batch);
 }
 
-int32_t largestOf(const Logits &logits) {
+int32_t largestOf(const RowLogits &logits) {
   return int32_t(std::max_element(logits.begin(), logits.end()) -
                  logits.begin());
 }
@@ -304,7 +304,7 @@ TEST(CudaExecutorTest, TokensComeBackWhereLogitsAreNotWanted) {
   ASSERT_TRUE(model.execute(batch).ok());
   constexpr uint64_t each = TinyProgram::vocabSize * sizeof(float);
   EXPECT_EQ(bytes, 5 * each);
-  std::vector<Logits> expected;
+  std::vector<RowLogits> expected;
   for (int64_t i = 0; i < 5; ++i) {
     EXPECT_EQ(model.stage(0).token(i), std::nullopt);
     expected.push_back(model.logits(i));
@@ -340,7 +340,7 @@ TEST(CudaExecutorTest, WhatIsDrawnOnTheDeviceIsTheHosts) {
   StepBatch batch(32, 8);
   addPrompts(model, batch);
   ASSERT_TRUE(model.execute(batch).ok());
-  std::vector<Logits> logits;
+  std::vector<RowLogits> logits;
   for (int64_t i = 0; i < 5; ++i)
     logits.push_back(model.logits(i));
   const SamplingParams params[] = {

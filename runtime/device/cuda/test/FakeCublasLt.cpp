@@ -47,7 +47,8 @@ int result(const char *name) {
   return fails && std::strcmp(fails, name) == 0 ? 13 : 0;
 }
 
-template <typename T> int make(lt::Handle *handle, T value, const char *name) {
+template <typename T>
+int make(lt::LtHandle *handle, T value, const char *name) {
   if (int failed = result(name))
     return failed;
   *handle = new T(value);
@@ -55,7 +56,7 @@ template <typename T> int make(lt::Handle *handle, T value, const char *name) {
   return 0;
 }
 
-template <typename T> int drop(lt::Handle handle) {
+template <typename T> int drop(lt::LtHandle handle) {
   delete static_cast<T *>(handle);
   --alive;
   return 0;
@@ -79,42 +80,42 @@ extern "C" {
 int fake_cublaslt_alive() { return alive; }
 int fake_cublaslt_searches() { return searches; }
 
-int cublasLtCreate(lt::Handle *handle) {
+int cublasLtCreate(lt::LtHandle *handle) {
   return make(handle, 0, "cublasLtCreate");
 }
-int cublasLtDestroy(lt::Handle handle) { return drop<int>(handle); }
-int cublasLtMatmulDescCreate(lt::Handle *handle, int compute, int scale) {
+int cublasLtDestroy(lt::LtHandle handle) { return drop<int>(handle); }
+int cublasLtMatmulDescCreate(lt::LtHandle *handle, int compute, int scale) {
   if (compute != lt::computeF32 || scale != lt::typeF32)
     return 7;
   return make(handle, Product(), "cublasLtMatmulDescCreate");
 }
-int cublasLtMatmulDescDestroy(lt::Handle handle) {
+int cublasLtMatmulDescDestroy(lt::LtHandle handle) {
   return drop<Product>(handle);
 }
-int cublasLtMatmulDescSetAttribute(lt::Handle handle, int attribute,
+int cublasLtMatmulDescSetAttribute(lt::LtHandle handle, int attribute,
                                    const void *value, size_t bytes) {
   if (attribute != lt::productTransA || bytes != sizeof(int32_t))
     return 7;
   std::memcpy(&static_cast<Product *>(handle)->transA, value, bytes);
   return result("cublasLtMatmulDescSetAttribute");
 }
-int cublasLtMatrixLayoutCreate(lt::Handle *handle, int type, uint64_t rows,
+int cublasLtMatrixLayoutCreate(lt::LtHandle *handle, int type, uint64_t rows,
                                uint64_t columns, int64_t distance) {
   if (distance < int64_t(rows))
     return 7;
   return make(handle, Matrix{type, rows, columns, distance},
               "cublasLtMatrixLayoutCreate");
 }
-int cublasLtMatrixLayoutDestroy(lt::Handle handle) {
+int cublasLtMatrixLayoutDestroy(lt::LtHandle handle) {
   return drop<Matrix>(handle);
 }
-int cublasLtMatmulPreferenceCreate(lt::Handle *handle) {
+int cublasLtMatmulPreferenceCreate(lt::LtHandle *handle) {
   return make(handle, Preference(), "cublasLtMatmulPreferenceCreate");
 }
-int cublasLtMatmulPreferenceDestroy(lt::Handle handle) {
+int cublasLtMatmulPreferenceDestroy(lt::LtHandle handle) {
   return drop<Preference>(handle);
 }
-int cublasLtMatmulPreferenceSetAttribute(lt::Handle handle, int attribute,
+int cublasLtMatmulPreferenceSetAttribute(lt::LtHandle handle, int attribute,
                                          const void *value, size_t bytes) {
   auto *preference = static_cast<Preference *>(handle);
   if (attribute == lt::preferWorkspaceBytes && bytes == sizeof(uint64_t))
@@ -128,9 +129,9 @@ int cublasLtMatmulPreferenceSetAttribute(lt::Handle handle, int attribute,
   return result("cublasLtMatmulPreferenceSetAttribute");
 }
 
-int cublasLtMatmulAlgoGetHeuristic(lt::Handle, lt::Handle, lt::Handle,
-                                   lt::Handle, lt::Handle, lt::Handle,
-                                   lt::Handle handle, int wanted,
+int cublasLtMatmulAlgoGetHeuristic(lt::LtHandle, lt::LtHandle, lt::LtHandle,
+                                   lt::LtHandle, lt::LtHandle, lt::LtHandle,
+                                   lt::LtHandle handle, int wanted,
                                    lt::Heuristic *found, int *count) {
   ++searches;
   const auto *preference = static_cast<const Preference *>(handle);
@@ -142,10 +143,10 @@ int cublasLtMatmulAlgoGetHeuristic(lt::Handle, lt::Handle, lt::Handle,
   return result("cublasLtMatmulAlgoGetHeuristic");
 }
 
-int cublasLtMatmul(lt::Handle, lt::Handle product, const void *alpha,
-                   const void *a, lt::Handle aShape, const void *b,
-                   lt::Handle bShape, const void *beta, const void *c,
-                   lt::Handle cShape, void *d, lt::Handle dShape,
+int cublasLtMatmul(lt::LtHandle, lt::LtHandle product, const void *alpha,
+                   const void *a, lt::LtHandle aShape, const void *b,
+                   lt::LtHandle bShape, const void *beta, const void *c,
+                   lt::LtHandle cShape, void *d, lt::LtHandle dShape,
                    const lt::Algorithm *algorithm, void *, size_t,
                    void *stream) {
   const auto &A = *static_cast<Matrix *>(aShape);

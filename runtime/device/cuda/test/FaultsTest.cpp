@@ -25,21 +25,21 @@ const TinyProgram &tiny() {
   return program;
 }
 
-ExecutorLimits smallLimits() {
-  ExecutorLimits limits;
+CudaExecutorLimits smallLimits() {
+  CudaExecutorLimits limits;
   limits.rows = 8;
   limits.pages = 4;
   return limits;
 }
 
 /// The error of making an executor; empty where it can be made.
-std::string makeError(emulator::EmulatedOptions options, Program program,
-                      const ExecutorLimits &limits = smallLimits()) {
+std::string makeError(emulator::EmulatedOptions options, CudaProgram program,
+                      const CudaExecutorLimits &limits = smallLimits()) {
   if (options.program.empty())
     options.program = tinyKernels();
   std::shared_ptr<Device> device =
       (*emulator::openEmulated(options))->open(0).take();
-  return Executor::create(device, std::move(program), limits, {})
+  return CudaExecutor::create(device, std::move(program), limits, {})
       .status()
       .message();
 }
@@ -50,7 +50,7 @@ TEST(CudaFaultsTest, TooLittleMemoryIsSaidBeforeAnythingIsLoaded) {
   emulator::EmulatedOptions options;
   options.memoryBytes = 100000;
   options.failHostAllocation = 1; // Not reached.
-  ExecutorLimits limits = smallLimits();
+  CudaExecutorLimits limits = smallLimits();
   limits.pages = 1000;
   std::string message = makeError(options, tinyGraph(tiny()), limits);
   EXPECT_THAT(
@@ -83,10 +83,10 @@ TEST(CudaFaultsTest, AStepThatDoesNotEndCostsTheDevice) {
     std::shared_ptr<Device> device =
         (*emulator::openEmulated(options))->open(0).take();
     auto make = [&] {
-      return Executor::create(device, tinyGraph(tiny()), smallLimits(), {});
+      return CudaExecutor::create(device, tinyGraph(tiny()), smallLimits(), {});
     };
-    std::unique_ptr<Executor> executor = make().take();
-    std::unique_ptr<Executor> other = make().take();
+    std::unique_ptr<CudaExecutor> executor = make().take();
+    std::unique_ptr<CudaExecutor> other = make().take();
     Stream stream = *device->makeStream();
     DeviceAddress memory = *device->allocate(256);
     CachePages pages =
@@ -97,7 +97,7 @@ TEST(CudaFaultsTest, AStepThatDoesNotEndCostsTheDevice) {
     ASSERT_TRUE(batch.add(id, 0, 1, true).ok());
     const std::string reason = "a step has not ended within 0.1 s";
     EXPECT_FALSE(device->isGivenUp());
-    for (Executor *each : {executor.get(), executor.get(), other.get()})
+    for (CudaExecutor *each : {executor.get(), executor.get(), other.get()})
       EXPECT_EQ(each->execute({&batch, &pages}).message(),
                 "emulator: " + reason);
     for (const Status &status :
@@ -124,8 +124,9 @@ TEST(CudaFaultsTest, AStepSaysWhereItStands) {
     DeviceOptions wanted = readDeviceOptions(words).take();
     wanted.patience = std::chrono::milliseconds(100);
     device->use(wanted);
-    std::unique_ptr<Executor> executor =
-        Executor::create(device, tinyGraph(tiny()), smallLimits(), {}).take();
+    std::unique_ptr<CudaExecutor> executor =
+        CudaExecutor::create(device, tinyGraph(tiny()), smallLimits(), {})
+            .take();
     CachePages pages =
         CachePages::create({4, 1, TinyProgram::contextLength}).take();
     SequenceId id = *pages.open();
@@ -189,8 +190,8 @@ TEST(CudaFaultsTest, AFailedStepThatDoesNotEndCostsTheDevice) {
       (*emulator::openEmulated(options))->open(0).take();
   LoadOptions loading;
   loading.group = &group;
-  std::unique_ptr<Executor> executor =
-      Executor::create(device, tinyGraph(tiny()), smallLimits(), loading)
+  std::unique_ptr<CudaExecutor> executor =
+      CudaExecutor::create(device, tinyGraph(tiny()), smallLimits(), loading)
           .take();
   CachePages pages =
       CachePages::create({4, 1, TinyProgram::contextLength}).take();
@@ -227,9 +228,9 @@ TEST(CudaFaultsTest, ADeviceThatIsFullStillLaunchesEveryGraph) {
   options.program = tinyKernels();
   std::shared_ptr<Device> device =
       (*emulator::openEmulated(options))->open(0).take();
-  ExecutorLimits limits = smallLimits();
-  std::unique_ptr<Executor> executor =
-      Executor::create(device, tinyGraph(tiny()), limits, {}).take();
+  CudaExecutorLimits limits = smallLimits();
+  std::unique_ptr<CudaExecutor> executor =
+      CudaExecutor::create(device, tinyGraph(tiny()), limits, {}).take();
   DeviceAddress rest = *device->allocate(device->memory()->freeBytes);
   CachePages pages =
       CachePages::create({4, 1, TinyProgram::contextLength}).take();
@@ -256,7 +257,7 @@ TEST(CudaFaultsTest, GraphsAreReservedFor) {
   {
     std::shared_ptr<Device> device =
         (*emulator::openEmulated(options))->open(0).take();
-    arena = Executor::create(device, tinyGraph(tiny()), smallLimits(), {})
+    arena = CudaExecutor::create(device, tinyGraph(tiny()), smallLimits(), {})
                 .take()
                 ->arenaBytes();
   }
@@ -270,14 +271,14 @@ TEST(CudaFaultsTest, GraphsAreReservedFor) {
 /// So is what cuBLASLt takes: before it is asked for anything.
 TEST(CudaFaultsTest, ProductsAreReservedFor) {
   emulator::EmulatedOptions options;
-  ExecutorLimits limits = smallLimits();
+  CudaExecutorLimits limits = smallLimits();
   limits.rows = 256;
   limits.fastMathBatch = true;
   options.program = tinyKernels();
   std::shared_ptr<Device> device =
       (*emulator::openEmulated(options))->open(0).take();
   MemoryNeed need =
-      Executor::memoryNeed(device, tinyGraph(tiny()), limits).take();
+      CudaExecutor::memoryNeed(device, tinyGraph(tiny()), limits).take();
   EXPECT_GT(need.codeBytes, emulator::productBytes);
   options.memoryBytes = need.bytes + need.graphBytes + emulator::productBytes;
   EXPECT_THAT(makeError(options, tinyGraph(tiny()), limits),
@@ -285,8 +286,9 @@ TEST(CudaFaultsTest, ProductsAreReservedFor) {
   options.memoryBytes = need.bytes + need.graphBytes + need.codeBytes;
   EXPECT_EQ(makeError(options, tinyGraph(tiny()), limits), "");
   limits.fastMathBatch = false;
-  EXPECT_EQ(Executor::memoryNeed(device, tinyGraph(tiny()), limits)->codeBytes,
-            0u);
+  EXPECT_EQ(
+      CudaExecutor::memoryNeed(device, tinyGraph(tiny()), limits)->codeBytes,
+      0u);
 }
 
 TEST(CudaFaultsTest, EachAllocationMayFail) {
@@ -324,7 +326,7 @@ TEST(CudaFaultsTest, AKernelThatFailsBreaksTheDeviceForGood) {
 }
 
 TEST(CudaFaultsTest, ProgramsThatDoNotFit) {
-  Program program = tinyGraph(tiny());
+  CudaProgram program = tinyGraph(tiny());
   program.build = [](SluiceGraph *graph) {
     uint64_t word = 0;
     sluice_graph_select_outputs(graph);
@@ -376,14 +378,14 @@ TEST(CudaFaultsTest, ProgramsThatDoNotFit) {
 }
 
 TEST(CudaFaultsTest, LimitsOutOfRange) {
-  for (auto change : std::vector<void (*)(ExecutorLimits &)>{
-           [](ExecutorLimits &l) { l.rows = 0; },
-           [](ExecutorLimits &l) { l.rows = 32769; },
-           [](ExecutorLimits &l) { l.outputs = 0; },
-           [](ExecutorLimits &l) { l.sequences = 0; },
-           [](ExecutorLimits &l) { l.pages = 0; },
-           [](ExecutorLimits &l) { l.contextLength = 101; }}) {
-    ExecutorLimits limits = smallLimits();
+  for (auto change : std::vector<void (*)(CudaExecutorLimits &)>{
+           [](CudaExecutorLimits &l) { l.rows = 0; },
+           [](CudaExecutorLimits &l) { l.rows = 32769; },
+           [](CudaExecutorLimits &l) { l.outputs = 0; },
+           [](CudaExecutorLimits &l) { l.sequences = 0; },
+           [](CudaExecutorLimits &l) { l.pages = 0; },
+           [](CudaExecutorLimits &l) { l.contextLength = 101; }}) {
+    CudaExecutorLimits limits = smallLimits();
     change(limits);
     EXPECT_THAT(makeError({}, tinyGraph(tiny()), limits),
                 HasSubstr("is not between"));

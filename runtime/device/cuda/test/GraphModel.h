@@ -9,7 +9,7 @@
 #define SLUICE_RUNTIME_DEVICE_CUDA_TEST_GRAPHMODEL_H
 
 #include "runtime/core/RowMoves.h"
-#include "runtime/device/cuda/Executor.h"
+#include "runtime/device/cuda/CudaExecutor.h"
 #include "runtime/device/cuda/emulator/EmulatedDriver.h"
 #include "runtime/device/cuda/test/TinyGraph.h"
 
@@ -20,7 +20,7 @@
 
 namespace sluice::cuda {
 
-using Logits = std::vector<float>;
+using RowLogits = std::vector<float>;
 
 /// Lets rows die while the device computes, and leave as it says.
 class DeviceReaper : public device::CheckpointHandler {
@@ -126,7 +126,7 @@ public:
       options.program = tinyKernels();
     Expected<std::unique_ptr<Driver>> driver = emulator::openEmulated(options);
     device = (*driver)->open(0).take();
-    ExecutorLimits each;
+    CudaExecutorLimits each;
     each.rows = limits.rows;
     each.outputs = limits.outputs;
     each.sequences = limits.sequences;
@@ -134,13 +134,13 @@ public:
     each.cacheKind = limits.cacheKind;
     each.fastMathBatch = limits.fastMathBatch;
     for (cpu::TinyPart part : parts) {
-      Program program = tinyGraph(tiny, part);
+      CudaProgram program = tinyGraph(tiny, part);
       LoadOptions loading;
       loading.group = limits.group;
       if (limits.group)
         program.members = limits.group->members();
-      Expected<std::unique_ptr<Executor>> made =
-          Executor::create(device, std::move(program), each, loading);
+      Expected<std::unique_ptr<CudaExecutor>> made =
+          CudaExecutor::create(device, std::move(program), each, loading);
       EXPECT_TRUE(made) << made.status().message();
       stages.push_back(made.take());
       activations.emplace_back(size_t(limits.rows * rowBytes()));
@@ -152,7 +152,7 @@ public:
   std::vector<OutputRequest> requests;
 
   CachePages &pages() { return cache; }
-  Executor &stage(size_t index) { return *stages[index]; }
+  CudaExecutor &stage(size_t index) { return *stages[index]; }
 
   void place(const StepBatch &batch) {
     for (int64_t row = 0; row < batch.rows(); ++row) {
@@ -195,7 +195,7 @@ public:
     return {};
   }
 
-  Logits logits(int64_t output) const {
+  RowLogits logits(int64_t output) const {
     std::span<const float> values = stages.back()->logits(output);
     return {values.begin(), values.end()};
   }
@@ -224,7 +224,7 @@ private:
   bool deviceRows;
   std::shared_ptr<Device> device;
   CachePages cache;
-  std::vector<std::unique_ptr<Executor>> stages;
+  std::vector<std::unique_ptr<CudaExecutor>> stages;
   std::vector<std::vector<PageCopy>> copies; ///< copies[stage]
   std::vector<std::vector<uint8_t>> activations;
   std::vector<const uint8_t *> incoming;
@@ -234,8 +234,8 @@ private:
 /// Logits of the last of `tokens`, in steps of `chunk` rows, of a sequence by
 /// itself; works with GraphModel and cpu::TinyModel.
 template <typename Model>
-Logits graphLogitsAlone(Model &model, const std::vector<int32_t> &tokens,
-                        int64_t chunk) {
+RowLogits graphLogitsAlone(Model &model, const std::vector<int32_t> &tokens,
+                           int64_t chunk) {
   SequenceId id = *model.pages().open();
   auto count = static_cast<int64_t>(tokens.size());
   for (int64_t first = 0; first < count; first += chunk) {

@@ -61,7 +61,7 @@ protected:
   }
 
   /// Who lives of the rows from the `first` on.
-  KernelLaunch readAliveFrom(size_t first = 0) {
+  BedLaunch readAliveFrom(size_t first = 0) {
     ReadAliveArguments arguments = {alive.data() + first, decided.data(),
                                     int64_t(alive.size() - first)};
     emulator::LaunchOptions options;
@@ -160,7 +160,7 @@ TEST_F(KernelBedTest, AKernelThatDoesNotEndIsNamed) {
   EXPECT_EQ(bed->broken().message(), stuck);
   EXPECT_TRUE(device->isGivenUp());
   // At once, whichever kernel.
-  KernelLaunch other = readAliveFrom();
+  BedLaunch other = readAliveFrom();
   other.kernel = "sluice_append_cache";
   EXPECT_EQ(bed->run(other).message(), stuck);
 }
@@ -173,14 +173,14 @@ TEST_F(KernelBedTest, AKernelThatBreaksTheDeviceIsNamed) {
                              "memory access was encountered";
   EXPECT_EQ(bed->run(readAliveFrom()).message(), broken);
   EXPECT_EQ(bed->broken().message(), broken);
-  KernelLaunch other = readAliveFrom();
+  BedLaunch other = readAliveFrom();
   other.kernel = "sluice_append_cache";
   EXPECT_EQ(bed->run(other).message(), broken);
 }
 
 TEST_F(KernelBedTest, WhatCannotBeLaunchedBreaksNothing) {
   open();
-  KernelLaunch launch = readAliveFrom();
+  BedLaunch launch = readAliveFrom();
   launch.kernel = "sluice_nothing";
   EXPECT_EQ(bed->run(launch).message(),
             "sluice_nothing: there is no kernel sluice_nothing");

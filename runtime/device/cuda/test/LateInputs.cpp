@@ -58,7 +58,7 @@ void LateInputs::expectWaited() {
   ready();
 }
 
-void LateInputs::expect(KernelLaunch launch) {
+void LateInputs::expect(BedLaunch launch) {
   emulator::LaunchOptions &options = launch.options;
   size_t blocks = size_t{options.grid.x} * options.grid.y * options.grid.z;
   size_t groups = (blocks + options.resident - 1) / options.resident;

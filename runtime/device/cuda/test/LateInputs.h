@@ -45,7 +45,7 @@ private:
     uint8_t *memory;
     std::vector<uint8_t> ready; ///< what is there after the wait
   };
-  void expect(KernelLaunch launch);
+  void expect(BedLaunch launch);
   void begin();
   void ready();
   void expectWaited();

@@ -134,7 +134,7 @@ void runDense(const LinearRun &run, const LinearArguments &arguments) {
       emulator::openEmulated(options).take()->open(0).take();
   auto kernels = KernelLibrary::load(*device, {}).take();
   context.kernels = kernels.get();
-  Program program;
+  CudaProgram program;
   context.program = &program;
   context.limits.rows = run.capacity;
   context.limits.contextLength = 1;

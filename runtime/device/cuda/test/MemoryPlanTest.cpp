@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/MemoryPlan.h"
-#include "runtime/device/cuda/Executor.h"
-#include "runtime/device/cuda/ProgramABI.h"
+#include "runtime/device/cuda/CudaExecutor.h"
+#include "runtime/device/cuda/CudaProgramABI.h"
 #include "runtime/device/cuda/emulator/EmulatedDriver.h"
 #include "runtime/device/cuda/test/TinyGraph.h"
 #include "runtime/device/cuda/weights/WeightUpload.h"
@@ -26,8 +26,8 @@ const cpu::TinyProgram &tiny() {
   return program;
 }
 
-ExecutorLimits someLimits() {
-  ExecutorLimits limits;
+CudaExecutorLimits someLimits() {
+  CudaExecutorLimits limits;
   limits.rows = 100;
   limits.outputs = 10;
   limits.sequences = 5;
@@ -51,7 +51,7 @@ TEST(MemoryPlanTest, GraphsAreForPowersOfTwoAndTheLimit) {
 }
 
 TEST(MemoryPlanTest, PlacesFollowEachOtherAndAreAligned) {
-  Program program = tinyGraph(tiny());
+  CudaProgram program = tinyGraph(tiny());
   MemoryPlan plan = MemoryPlan::make(program, someLimits(), 320).take();
   std::vector<uint64_t> places = plan.weights;
   places.insert(places.end(), plan.ropes.begin(), plan.ropes.end());
@@ -78,7 +78,7 @@ TEST(MemoryPlanTest, PlacesFollowEachOtherAndAreAligned) {
 
 /// Of a program that only gives logits.
 TEST(MemoryPlanTest, WhereNoTokensAreFoundThereIsNoRoomForThem) {
-  Program program = tinyGraph(tiny());
+  CudaProgram program = tinyGraph(tiny());
   MemoryPlan with = MemoryPlan::make(program, someLimits(), 320).take();
   MemoryPlan without =
       MemoryPlan::make(program, someLimits(), 320, false).take();
@@ -93,9 +93,9 @@ TEST(MemoryPlanTest, AProgramIsAskedWhetherItFindsTokens) {
   std::shared_ptr<Device> device =
       (*emulator::openEmulated({}))->open(0).take();
   auto need = [&](SluiceGraphFunction build) {
-    Program program = tinyGraph(tiny());
+    CudaProgram program = tinyGraph(tiny());
     program.build = build;
-    return Executor::memoryNeed(device, program, someLimits())->stepBytes;
+    return CudaExecutor::memoryNeed(device, program, someLimits())->stepBytes;
   };
   const uint64_t logits =
       need([](SluiceGraph *graph) { sluice_graph_select_outputs(graph); });
@@ -107,9 +107,9 @@ TEST(MemoryPlanTest, AProgramIsAskedWhetherItFindsTokens) {
 }
 
 TEST(MemoryPlanTest, PartialResultsOfAttentionAreBounded) {
-  Program program = tinyGraph(tiny());
+  CudaProgram program = tinyGraph(tiny());
   program.contextLength = 131072;
-  ExecutorLimits limits = someLimits();
+  CudaExecutorLimits limits = someLimits();
   limits.contextLength = 131072;
   // 32 heads of 128: 17 KB a span, of which 256 MiB have room for 15887.
   MemoryPlan plan = MemoryPlan::make(program, limits, 32 * 132).take();
@@ -119,7 +119,7 @@ TEST(MemoryPlanTest, PartialResultsOfAttentionAreBounded) {
 }
 
 TEST(MemoryPlanTest, APartnerHasNoPlaceOfItsOwn) {
-  Program program = tinyGraph(tiny());
+  CudaProgram program = tinyGraph(tiny());
   MemoryPlan before = MemoryPlan::make(program, someLimits(), 0).take();
   std::get<LinearWeight>(program.weights[5]).isPartner = true;
   MemoryPlan after = MemoryPlan::make(program, someLimits(), 0).take();
@@ -129,7 +129,7 @@ TEST(MemoryPlanTest, APartnerHasNoPlaceOfItsOwn) {
 
 /// The output head's tiles are the table, too.
 TEST(MemoryPlanTest, ATiedTableHasNoPlaceOfItsOwn) {
-  Program program = tinyGraph(tiny());
+  CudaProgram program = tinyGraph(tiny());
   auto &table = std::get<TableWeight>(program.weights[0]);
   std::get<LinearWeight>(program.weights[3]).matrix = table.matrix;
   MemoryPlan before = MemoryPlan::make(program, someLimits(), 0).take();
@@ -143,7 +143,7 @@ TEST(MemoryPlanTest, ATiedTableHasNoPlaceOfItsOwn) {
 
 /// One without kernels is widened, and so it is counted.
 TEST(MemoryPlanTest, TablesAreCountedAsTheyLieThere) {
-  Program program = tinyGraph(tiny());
+  CudaProgram program = tinyGraph(tiny());
   auto &table = std::get<TableWeight>(program.weights[0]);
   table.matrix = {table.matrix.data, Format::Q5_0, Format::Q5_0, 48, 64};
   EXPECT_EQ(tilesOf(table).matrix.format, Format::F32);
@@ -152,9 +152,9 @@ TEST(MemoryPlanTest, TablesAreCountedAsTheyLieThere) {
 }
 
 TEST(MemoryPlanTest, SizesThatOverflow) {
-  Program program = tinyGraph(tiny());
+  CudaProgram program = tinyGraph(tiny());
   program.rowFloats = int64_t{1} << 40;
-  ExecutorLimits limits = someLimits();
+  CudaExecutorLimits limits = someLimits();
   limits.rows = 32768;
   limits.pages = int64_t{1} << 30;
   program.caches.assign(1 << 20, {65535, 256});

@@ -23,7 +23,7 @@ using namespace sluice::cuda;
 
 namespace {
 
-using Logits = std::vector<float>;
+using RowLogits = std::vector<float>;
 
 using emulator::Order;
 
@@ -34,7 +34,7 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 
 /// A partial sort of all logits: zeros are equal, of equal ones the least
 /// tokens come first.
-std::vector<TokenLogit> greatestOf(const Logits &logits, int32_t count) {
+std::vector<TokenLogit> greatestOf(const RowLogits &logits, int32_t count) {
   std::vector<TokenLogit> all;
   for (float logit : logits)
     all.push_back({logit + 0.0f, int32_t(all.size())});
@@ -56,7 +56,7 @@ class SampleTest : public testing::Test {
 protected:
   /// As the program gives it: a NaN is the greatest, and the complement says
   /// that the greatest is no finite number.
-  int32_t tokenOf(const Logits &logits) {
+  int32_t tokenOf(const RowLogits &logits) {
     auto best = std::ranges::find_if(logits, [](float x) { return x != x; });
     if (best == logits.end())
       best = std::ranges::max_element(logits);
@@ -65,7 +65,7 @@ protected:
   }
 
   /// Outputs of one step, numbered from the last request to the first.
-  Sampled run(const std::vector<Logits> &outputs,
+  Sampled run(const std::vector<RowLogits> &outputs,
               const std::vector<OutputRequest> &requests,
               Order order = Order::Shuffled) {
     const auto vocabulary = static_cast<int32_t>(outputs[0].size());
@@ -131,7 +131,7 @@ protected:
   }
 
   /// Expects for each output what the host draws of all its logits.
-  void expectHosts(const std::vector<Logits> &outputs,
+  void expectHosts(const std::vector<RowLogits> &outputs,
                    const std::vector<SamplingParams> &params,
                    int64_t position) {
     std::vector<OutputRequest> requests;
@@ -153,7 +153,7 @@ protected:
 
   /// Expects the greatest logits, so many of them, bit for bit; and that they
   /// come in the same places whoever is first.
-  void expectGreatest(const Logits &logits,
+  void expectGreatest(const RowLogits &logits,
                       const std::vector<int32_t> &counts) {
     std::vector<OutputRequest> requests;
     for (size_t i = counts.size(); i-- > 0;)
@@ -175,8 +175,8 @@ protected:
   }
 
   /// Spread or alike, with equal ones among them, and some forbidden.
-  Logits randomLogits(int32_t vocabulary) {
-    Logits logits =
+  RowLogits randomLogits(int32_t vocabulary) {
+    RowLogits logits =
         randomFloats(random, size_t(vocabulary), float(1 << random() % 5));
     const bool isCoarse = random() % 2;
     for (float &each : logits) {
@@ -197,7 +197,7 @@ protected:
 TEST_F(SampleTest, DrawsWhatTheHostDraws) {
   for (int32_t vocabulary : {1, 3, 50, 2048, 2051, 9000})
     for (int64_t position = 0; position < 12; ++position) {
-      std::vector<Logits> outputs;
+      std::vector<RowLogits> outputs;
       std::vector<SamplingParams> params;
       for (double temperature : {0.0, 1e-5, 0.3, 1.0, 2.5, 100.0}) {
         outputs.push_back(randomLogits(vocabulary));
@@ -212,7 +212,7 @@ TEST_F(SampleTest, DrawsWhatTheHostDraws) {
 TEST_F(SampleTest, DrawsAmongTheSameCandidates) {
   for (int32_t vocabulary : {1, 3, 50, 129, 2051, 9000})
     for (int64_t position = 0; position < 8; ++position) {
-      std::vector<Logits> outputs;
+      std::vector<RowLogits> outputs;
       std::vector<SamplingParams> params;
       for (int64_t topK : {1, 2, 40, 127, 128}) {
         outputs.push_back(randomLogits(vocabulary));
@@ -228,7 +228,7 @@ TEST_F(SampleTest, DrawsAmongTheSameCandidates) {
 }
 
 TEST_F(SampleTest, ARealVocabulary) {
-  std::vector<Logits> outputs;
+  std::vector<RowLogits> outputs;
   const std::vector<SamplingParams> params = {
       {.temperature = 0.8, .seed = 1},
       {.temperature = 0.8, .topK = 40, .topP = 0.95, .seed = 2},
@@ -241,7 +241,7 @@ TEST_F(SampleTest, ARealVocabulary) {
 /// Of equal logits the least tokens, whichever block has them; zeros are equal,
 /// and what there is not is not made up.
 TEST_F(SampleTest, CandidatesAreTheGreatest) {
-  Logits logits(5000, -infinity);
+  RowLogits logits(5000, -infinity);
   for (size_t token : {4999, 2047, 2048, 7, 4000})
     logits[token] = 2;
   logits[100] = -0.0f;
@@ -281,9 +281,9 @@ TEST_F(SampleTest, CandidatesOfAnyVocabulary) {
 /// The leading four bytes of the keys are the same: tokens decide.
 TEST_F(SampleTest, CandidatesOfEqualLogitsAreTheLeastTokens) {
   for (float logit : {1.5f, 0.0f, -7e30f}) {
-    expectGreatest(Logits(2300, logit), {1, 40, 127, 128});
+    expectGreatest(RowLogits(2300, logit), {1, 40, 127, 128});
     // None in the first part, and a part that has more than are wanted.
-    Logits logits(4500, logit);
+    RowLogits logits(4500, logit);
     std::fill_n(logits.begin() + 2000, 300, logit + 1 + std::fabs(logit));
     expectGreatest(logits, {1, 100, 128});
   }
@@ -294,14 +294,14 @@ TEST_F(SampleTest, CandidatesOfEqualLogitsAreTheLeastTokens) {
 TEST_F(SampleTest, CandidatesWhoseKeysShareTheirLeadingBytes) {
   for (int byte = 0; byte < 4; ++byte)
     for (float base : {2.75f, -2.75f}) {
-      Logits logits(3000);
+      RowLogits logits(3000);
       for (float &each : logits)
         each = std::bit_cast<float>(std::bit_cast<uint32_t>(base) ^
                                     uint32_t(random() % 64) << 8 * byte);
       expectGreatest(logits, {1, 40, 128});
     }
   for (size_t first : {0, 2304}) {
-    Logits logits(5000, 1);
+    RowLogits logits(5000, 1);
     std::fill_n(logits.begin() + std::ptrdiff_t(first), 256, 2.0f);
     expectGreatest(logits, {1, 2, 127, 128});
     // And one above them.
@@ -327,14 +327,14 @@ TEST_F(SampleTest, CandidatesAmongNumbersOfEveryKind) {
                            Limits::max()};
   // From the least on, each with those below it alone.
   for (size_t kinds = 2; kinds <= std::size(numbers); ++kinds) {
-    Logits logits(2100);
+    RowLogits logits(2100);
     for (float &each : logits)
       each = numbers[random() % kinds];
     logits[1000] = numbers[kinds - 1];
     expectGreatest(logits, {1, 128});
   }
   // Few that are allowed.
-  Logits logits(2500, -infinity);
+  RowLogits logits(2500, -infinity);
   for (size_t token : {2499, 3, 77, 2048})
     logits[token] = -float(token);
   expectGreatest(logits, {1, 3, 4, 5, 128});
@@ -342,7 +342,7 @@ TEST_F(SampleTest, CandidatesAmongNumbersOfEveryKind) {
 
 /// Nothing is touched of an output whose token is none, or is wanted as it is.
 TEST_F(SampleTest, OthersAreLeftAlone) {
-  Logits logits = randomLogits(3000);
+  RowLogits logits = randomLogits(3000);
   for (auto kind : {OutputRequest::Logits, OutputRequest::Greatest}) {
     Sampled sampled = run({logits}, {{.kind = kind, .temperature = 1}});
     EXPECT_EQ(sampled.tokens[0], tokenOf(logits));
@@ -350,7 +350,7 @@ TEST_F(SampleTest, OthersAreLeftAlone) {
   }
   for (float broken : {std::numeric_limits<float>::quiet_NaN(), infinity})
     for (auto kind : {OutputRequest::Drawn, OutputRequest::Candidates}) {
-      Logits bad = logits;
+      RowLogits bad = logits;
       bad[2100] = broken;
       Sampled sampled =
           run({bad, logits},

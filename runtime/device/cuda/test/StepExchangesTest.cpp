@@ -85,7 +85,7 @@ public:
   std::unique_ptr<Device> device;
   Stream stream = nullptr;
   std::unique_ptr<KernelLibrary> kernels;
-  Program program;
+  CudaProgram program;
   GraphContext context;
   HostMemory host;
   std::optional<SluiceGraph> graph;

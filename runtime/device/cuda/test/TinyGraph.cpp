@@ -26,7 +26,7 @@ constexpr int64_t vocabSize = TinyProgram::vocabSize;
 constexpr int32_t threads = 64;
 
 /// Weight numbers, as TinyProgram's.
-enum : int64_t { TokenTable, PositionTable, Bias, Logits, FirstLayer };
+enum : int64_t { TokenTable, PositionTable, Bias, RowLogits, FirstLayer };
 enum : int64_t { Query, Key, Value, Output, LayerWeights };
 
 struct Buffer {
@@ -237,7 +237,7 @@ struct TinyBuilder {
     sluice_graph_operand(graph, SLUICE_DOMAIN_OUTPUTS, out(Selected),
                          out(SelectedHalves), hidden, SLUICE_OPERAND_F16);
     checkpoint({});
-    sluice_graph_linear(graph, SLUICE_DOMAIN_OUTPUTS, Logits,
+    sluice_graph_linear(graph, SLUICE_DOMAIN_OUTPUTS, RowLogits,
                         out(SelectedHalves), nullptr, nullptr, nullptr,
                         out(Scores), SLUICE_GATE_NONE, 0, vocabSize);
     checkpoint({});
@@ -276,15 +276,15 @@ std::span<const SluiceEmulatedKernel> tinyKernels() {
   return kernels;
 }
 
-Program tinyGraph(const TinyProgram &tiny, TinyPart part) {
-  Program program = {tiny.program(part), nullptr, {}, {}};
+CudaProgram tinyGraph(const TinyProgram &tiny, TinyPart part) {
+  CudaProgram program = {tiny.program(part), nullptr, {}, {}};
   // What its kernels need: other buffers than a CPU's.
   program.rowFloats = rowFloats;
   if (program.hasOutput) {
     program.outputFloats = outputFloats;
     program.logitsOffset = Scores.offset;
   }
-  const std::vector<cpu::RowTable> &stored = tiny.stored();
+  const std::vector<cpu::EmbeddingTable> &stored = tiny.stored();
   for (size_t i = 0; i < stored.size(); ++i) {
     StoredMatrix matrix = {stored[i].data, stored[i].format, stored[i].format,
                            stored[i].rows, stored[i].cols};

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // device/cpu/test/TinyProgram.h's model for a GPU: written by hand against
-// ProgramABI.h, its generated kernels against emulator/EmulatedABI.h.
+// CudaProgramABI.h, its generated kernels against emulator/EmulatedABI.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 #define SLUICE_RUNTIME_DEVICE_CUDA_TEST_TINYGRAPH_H
 
 #include "runtime/device/cpu/test/TinyProgram.h"
-#include "runtime/device/cuda/Program.h"
+#include "runtime/device/cuda/CudaProgram.h"
 #include "runtime/device/cuda/emulator/EmulatedABI.h"
 
 #include <span>
@@ -22,8 +22,8 @@
 namespace sluice::cuda {
 
 /// A part of the model, which outlives the program.
-Program tinyGraph(const cpu::TinyProgram &tiny,
-                  cpu::TinyPart part = cpu::TinyPart::Whole);
+CudaProgram tinyGraph(const cpu::TinyProgram &tiny,
+                      cpu::TinyPart part = cpu::TinyPart::Whole);
 
 /// The kernels that its compiler would have made.
 std::span<const SluiceEmulatedKernel> tinyKernels();

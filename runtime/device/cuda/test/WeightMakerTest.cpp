@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/weights/WeightMaker.h"
-#include "runtime/device/cuda/Executor.h"
+#include "runtime/device/cuda/CudaExecutor.h"
 #include "runtime/device/cuda/emulator/EmulatedDriver.h"
 #include "runtime/device/cuda/test/TinyGraph.h"
 
@@ -243,14 +243,14 @@ public:
                  program.weights[i]);
   }
 
-  Expected<std::unique_ptr<Executor>> load(LoadOptions loading = {}) {
-    return Executor::create(device, program, limits(), loading);
+  Expected<std::unique_ptr<CudaExecutor>> load(LoadOptions loading = {}) {
+    return CudaExecutor::create(device, program, limits(), loading);
   }
   MemoryNeed memoryNeed() {
-    return Executor::memoryNeed(device, program, limits()).take();
+    return CudaExecutor::memoryNeed(device, program, limits()).take();
   }
 
-  Program program;
+  CudaProgram program;
   std::vector<std::string> kernelsRun;
 
 private:
@@ -258,8 +258,8 @@ private:
     static const cpu::TinyProgram program(cpu::Isa::Avx2);
     return program;
   }
-  static ExecutorLimits limits() {
-    ExecutorLimits limits;
+  static CudaExecutorLimits limits() {
+    CudaExecutorLimits limits;
     limits.rows = 4;
     limits.pages = 4;
     return limits;
@@ -287,7 +287,7 @@ private:
 };
 
 /// Of a step of three rows.
-std::vector<float> logitsOf(Executor &executor) {
+std::vector<float> logitsOf(CudaExecutor &executor) {
   CachePages pages =
       CachePages::create({4, 1, cpu::TinyProgram::contextLength}).take();
   SequenceId id = *pages.open();
@@ -313,9 +313,9 @@ TEST(RandomProgramTest, ComputesTheSameWhereverItsWeightsAreMade) {
     };
     return loading;
   };
-  std::unique_ptr<Executor> one = sent.load(loading(0)).take();
+  std::unique_ptr<CudaExecutor> one = sent.load(loading(0)).take();
   EXPECT_EQ(sent.kernelsRun.size(), 0u);
-  std::unique_ptr<Executor> other = made.load(loading(1)).take();
+  std::unique_ptr<CudaExecutor> other = made.load(loading(1)).take();
   // All but the bias.
   EXPECT_EQ(made.kernelsRun.size(), made.program.weights.size() - 1);
   EXPECT_TRUE(std::ranges::is_sorted(reported[1]));

@@ -47,7 +47,7 @@ RandomSource sourceOf(const StoredMatrix &matrix) {
 
 } // namespace
 
-bool canMakeOnDevice(const Weight &weight) {
+bool canMakeOnDevice(const CudaWeight &weight) {
   if (const auto *table = std::get_if<TableWeight>(&weight))
     return canMake(tilesOf(*table).matrix);
   const auto *linear = std::get_if<LinearWeight>(&weight);

@@ -27,7 +27,7 @@ namespace sluice::cuda {
 /// scales lie apart, other formats that weights are quantised to. `random` of
 /// its matrices is not looked at; what is another weight's partner is made with
 /// that.
-bool canMakeOnDevice(const Weight &weight);
+bool canMakeOnDevice(const CudaWeight &weight);
 
 /// Runs these kernels, some weights at a time. For one thread.
 class WeightMaker {

@@ -14,7 +14,7 @@
 #define SLUICE_RUNTIME_DEVICE_CUDA_WEIGHTS_WEIGHTUPLOAD_H
 
 #include "runtime/device/cpu/ThreadPool.h"
-#include "runtime/device/cuda/Program.h"
+#include "runtime/device/cuda/CudaProgram.h"
 #include "runtime/device/cuda/driver/Driver.h"
 #include "runtime/device/cuda/weights/WeightLayout.h"
 

@@ -39,8 +39,8 @@ ClientRequest post(std::string body) {
   return request;
 }
 
-RequestId start(Client &client, Record &record, const ClientRequest &request,
-                std::function<void()> onPiece = {}) {
+CallId start(Client &client, Record &record, const ClientRequest &request,
+             std::function<void()> onPiece = {}) {
   return *client.start(request,
                        std::make_unique<Recorder>(record, std::move(onPiece)));
 }
@@ -275,13 +275,13 @@ TEST(ClientTest, AbortAtAnyMoment) {
   client.abort(start(client, record, post("silent")));
   EXPECT_EQ(client.inFlight(), 0u);
   // While no byte of the answer has come.
-  RequestId silent = start(client, record, post("silent"));
+  CallId silent = start(client, record, post("silent"));
   client.run(steady_clock::now() + 50ms);
   for (int i = 0; i < 20; ++i)
     client.run(steady_clock::now() + 5ms);
   client.abort(silent);
   // In the middle, from within the handler.
-  RequestId streamed = 0;
+  CallId streamed = 0;
   streamed =
       start(client, record, post("stream"), [&] { client.abort(streamed); });
   EXPECT_TRUE(runUntil(client, [&] { return !record.body.empty(); }));
@@ -328,7 +328,7 @@ TEST(ClientTest, RefusesRequestsThatBreakTheFraming) {
     ClientRequest request = post("{}");
     change(request);
     Record record;
-    Expected<RequestId> id =
+    Expected<CallId> id =
         client.start(request, std::make_unique<Recorder>(record));
     EXPECT_TRUE(record.destroyed);
     return id ? "" : id.status().message();

@@ -1,4 +1,4 @@
-//===- LexerTest.cpp - tokens and white space around tags ---------------===//
+//===- LexerTest.cpp - tokens and white space around tags -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ std::vector<std::string> spelt(std::string_view source) {
                                                "%}",    "name", "string", "int",
                                                "float", "op",   "end"};
   std::vector<std::string> out;
-  for (const Token &token : tokenize(source)) {
+  for (const Lexeme &token : tokenize(source)) {
     std::string text = std::to_string(token.at.offset) + " " +
                        std::string(names[static_cast<size_t>(token.kind)]);
     out.push_back(token.text.empty() ? text : text + " " + token.text);

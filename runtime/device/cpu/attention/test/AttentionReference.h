@@ -9,7 +9,7 @@
 #define SLUICE_RUNTIME_DEVICE_CPU_ATTENTION_TEST_ATTENTIONREFERENCE_H
 
 #include "runtime/device/cpu/CacheFormat.h"
-#include "runtime/device/cpu/ProgramABI.h"
+#include "runtime/device/cpu/CpuProgramABI.h"
 
 #include <vector>
 

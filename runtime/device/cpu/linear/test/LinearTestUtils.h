@@ -11,7 +11,7 @@
 #include "runtime/device/cpu/CpuFeatures.h"
 #include "runtime/device/cpu/linear/Linear.h"
 #include "runtime/device/cpu/linear/test/LinearReference.h"
-#include "runtime/device/cpu/linear/test/RandomWeights.h"
+#include "runtime/device/cpu/linear/test/RandomMatrices.h"
 
 #include <cstdint>
 #include <cstring>

@@ -21,7 +21,7 @@ using emulator::EmulatedOptions;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-using Json = nlohmann::ordered_json;
+using ProbeJson = nlohmann::ordered_json;
 
 namespace {
 
@@ -42,13 +42,13 @@ protected:
   std::string run() {
     lines.clear();
     return runProbe(*device, *kernels, {true},
-                    [&](const Json &line) { lines.push_back(line); })
+                    [&](const ProbeJson &line) { lines.push_back(line); })
         .message();
   }
 
-  std::vector<Json> linesOf(const std::string &part) const {
-    std::vector<Json> some;
-    for (const Json &line : lines)
+  std::vector<ProbeJson> linesOf(const std::string &part) const {
+    std::vector<ProbeJson> some;
+    for (const ProbeJson &line : lines)
       if (line["part"] == part)
         some.push_back(line);
     return some;
@@ -63,7 +63,7 @@ protected:
     EXPECT_THAT(run(),
                 StartsWith(part + ": " + std::to_string(wrong) + " of "));
     size_t found = 0;
-    for (const Json &line : lines) {
+    for (const ProbeJson &line : lines) {
       if (line["part"] != part)
         EXPECT_TRUE(line["holds"]) << line;
       else
@@ -77,7 +77,7 @@ protected:
 
   std::unique_ptr<Device> device;
   std::unique_ptr<KernelLibrary> kernels;
-  std::vector<Json> lines;
+  std::vector<ProbeJson> lines;
 };
 
 } // namespace
@@ -86,7 +86,7 @@ TEST_F(ProbeTest, EachLineComesAndHolds) {
   open();
   EXPECT_EQ(run(), "");
   std::set<std::string> cases;
-  for (const Json &line : lines) {
+  for (const ProbeJson &line : lines) {
     EXPECT_TRUE(line["holds"]) << line;
     EXPECT_TRUE(cases.insert(line["case"]).second) << line;
   }
@@ -99,28 +99,28 @@ TEST_F(ProbeTest, EachLineComesAndHolds) {
 TEST_F(ProbeTest, LinesSayWhatWasMeasured) {
   open();
   EXPECT_EQ(run(), "");
-  for (const Json &line : linesOf("probe: chain")) {
+  for (const ProbeJson &line : linesOf("probe: chain")) {
     EXPECT_GE(line["kernelUs"], line["kernelLeastUs"]) << line;
     EXPECT_GT(line["kernelLeastUs"], 0) << line;
     EXPECT_EQ(line["kernels"], 20) << line;
   }
   // In the order of the switches: plain and default first.
-  const Json last = linesOf("probe: chain").back();
+  const ProbeJson last = linesOf("probe: chain").back();
   EXPECT_TRUE(last["dependentLaunch"] && last["largestCarveout"]);
   EXPECT_EQ(last["sharedBytesOfEveryOther"], 75776);
   EXPECT_EQ(last["blocksOfEveryOther"], 4);
-  for (const Json &line : linesOf("probe: grid barrier")) {
+  for (const ProbeJson &line : linesOf("probe: grid barrier")) {
     EXPECT_EQ(line["blocks"], 4 * line["blocksPerMultiprocessor"].get<int>());
     EXPECT_GT(line["barrierLeastUs"], 0);
   }
-  for (const Json &line : linesOf("probe: stream")) {
+  for (const ProbeJson &line : linesOf("probe: stream")) {
     EXPECT_GT(line["gigabytesPerSecond"], 0);
     EXPECT_GE(line["blocks"].get<int64_t>() *
                   line["bytesOfBlock"].get<int64_t>(),
               line["bytes"].get<int64_t>())
         << line;
   }
-  for (const Json &line : linesOf("probe: wgmma")) {
+  for (const ProbeJson &line : linesOf("probe: wgmma")) {
     EXPECT_TRUE(line["integersAreExact"]) << line;
     EXPECT_EQ(line["elements"], 4 * 64 * 8) << line;
     // The emulator has one order for both.
@@ -150,7 +150,7 @@ TEST_F(ProbeTest, AWrongBarrierShows) {
   // Of those that hand words on it may be one of the last round's, which nobody
   // reads again.
   EXPECT_THAT(run(), HasSubstr("probe: grid barrier: "));
-  for (const Json &line : linesOf("probe: grid barrier"))
+  for (const ProbeJson &line : linesOf("probe: grid barrier"))
     EXPECT_TRUE(!line["holds"] || line["exchangesWords"]) << line;
 }
 

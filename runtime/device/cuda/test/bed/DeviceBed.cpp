@@ -43,7 +43,7 @@ DeviceBed::~DeviceBed() {
 
 BedFigures DeviceBed::takeFigures() { return std::exchange(figures, {}); }
 
-Status DeviceBed::run(const KernelLaunch &launch) {
+Status DeviceBed::run(const BedLaunch &launch) {
   if (!failed.ok())
     return failed;
   if (launch.options.sharedBytes > uint64_t(device.properties().sharedBytes)) {
@@ -68,7 +68,7 @@ Status DeviceBed::run(const KernelLaunch &launch) {
 }
 
 /// Keeps what the arrays have there, both times.
-Status DeviceBed::runOnDevice(const KernelLaunch &launch) {
+Status DeviceBed::runOnDevice(const BedLaunch &launch) {
   made.assign(copies.arrays().size(), {});
   beside.clear();
   for (auto times : {&Made::once, &Made::again}) {
@@ -84,7 +84,7 @@ Status DeviceBed::runOnDevice(const KernelLaunch &launch) {
   return {};
 }
 
-Status DeviceBed::launchOnce(const KernelLaunch &launch) {
+Status DeviceBed::launchOnce(const BedLaunch &launch) {
   KernelNode node;
   node.name = launch.kernel;
   const emulator::LaunchOptions &options = launch.options;
@@ -127,7 +127,7 @@ std::string DeviceBed::complaintOf(const ArrayCopy &copy, const Made &made,
 }
 
 /// The arrays have what the emulator has made, and get what the device has.
-Status DeviceBed::compare(const KernelLaunch &launch) {
+Status DeviceBed::compare(const BedLaunch &launch) {
   std::string complaints;
   auto complain = [&](const std::string &what) {
     complaints += (complaints.empty() ? "" : "; ") + what;

@@ -51,7 +51,7 @@ public:
   /// - the second time it makes other bits than the first;
   /// - an array differs from the emulator's by more than KernelFacts.h allows;
   /// - emulateKernel()'s.
-  Status run(const KernelLaunch &launch);
+  Status run(const BedLaunch &launch);
 
   /// The error with which the device became useless, if it has.
   const Status &broken() const { return failed; }
@@ -67,11 +67,11 @@ private:
   struct Made {
     std::vector<uint8_t> once, again;
   };
-  Status runOnDevice(const KernelLaunch &launch);
-  Status launchOnce(const KernelLaunch &launch);
+  Status runOnDevice(const BedLaunch &launch);
+  Status launchOnce(const BedLaunch &launch);
   std::string complaintOf(const ArrayCopy &copy, const Made &made,
                           double allowed);
-  Status compare(const KernelLaunch &launch);
+  Status compare(const BedLaunch &launch);
 
   Device &device;
   std::unique_ptr<KernelLibrary> kernels;

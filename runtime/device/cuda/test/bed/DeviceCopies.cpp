@@ -140,7 +140,7 @@ DeviceCopies::~DeviceCopies() {
   hosts.release(device);
 }
 
-Status DeviceCopies::place(const KernelLaunch &launch) {
+Status DeviceCopies::place(const BedLaunch &launch) {
   copies.clear();
   own.begin(device);
   hosts.begin(device);

@@ -104,7 +104,7 @@ public:
   /// Finds the arrays and makes room for them. Errors: an argument is an
   /// address of the host that no array has; they take more than
   /// maxCopiedBytes; the device's.
-  Status place(const KernelLaunch &launch);
+  Status place(const BedLaunch &launch);
   /// The launch's arguments for the device.
   const std::vector<uint64_t> &words() const { return translated; }
   const std::vector<ArrayCopy> &arrays() const { return copies; }

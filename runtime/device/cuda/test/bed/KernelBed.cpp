@@ -15,7 +15,7 @@
 using namespace sluice;
 using namespace sluice::cuda;
 
-Status cuda::emulateKernel(const KernelLaunch &launch) {
+Status cuda::emulateKernel(const BedLaunch &launch) {
   auto kernels = emulator::runtimeKernels();
   auto found = std::ranges::find_if(
       kernels, [&](const auto &each) { return each.name == launch.kernel; });
@@ -30,6 +30,6 @@ static DeviceBed *current = nullptr;
 
 void cuda::setDeviceBed(DeviceBed *bed) { current = bed; }
 
-Status cuda::launchKernel(const KernelLaunch &launch) {
+Status cuda::launchKernel(const BedLaunch &launch) {
   return current ? current->run(launch) : emulateKernel(launch);
 }

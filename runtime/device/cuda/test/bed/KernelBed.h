@@ -30,7 +30,7 @@
 
 namespace sluice::cuda {
 
-struct KernelLaunch {
+struct BedLaunch {
   std::string kernel;
   /// Grid, threads and shared memory; all else is for the emulator alone.
   emulator::LaunchOptions options;
@@ -38,15 +38,15 @@ struct KernelLaunch {
 };
 
 template <typename Arguments>
-KernelLaunch kernelLaunch(std::string kernel,
-                          const emulator::LaunchOptions &options,
-                          const Arguments &arguments) {
+BedLaunch kernelLaunch(std::string kernel,
+                       const emulator::LaunchOptions &options,
+                       const Arguments &arguments) {
   return {std::move(kernel), options, argumentWords(arguments)};
 }
 
 /// In the emulator. Errors: there is no such kernel, or its launch fails; they
 /// begin with the kernel's name.
-Status emulateKernel(const KernelLaunch &launch);
+Status emulateKernel(const BedLaunch &launch);
 
 class DeviceBed;
 
@@ -56,7 +56,7 @@ void setDeviceBed(DeviceBed *bed);
 
 /// In the emulator, and on the device where one is set. Errors:
 /// emulateKernel()'s and DeviceBed::run()'s. One thread.
-Status launchKernel(const KernelLaunch &launch);
+Status launchKernel(const BedLaunch &launch);
 
 } // namespace sluice::cuda
 

@@ -1,0 +1,118 @@
+//===- CommandPrompt.cpp - the tokens a command works on ------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/app/CommandPrompt.h"
+
+#include "runtime/app/TokenList.h"
+#include "runtime/base/MappedFile.h"
+
+#include <cerrno>
+#include <cstring>
+#include <unistd.h>
+
+using namespace sluice;
+using namespace sluice::app;
+
+namespace {
+
+using Source = PromptOptions::Source;
+
+// Far above any context; keeps a pipe that never ends from filling memory.
+constexpr size_t maxInputBytes = size_t(1) << 30;
+
+Expected<std::string> readStandardInput() {
+  std::string text;
+  char buffer[65536];
+  while (true) {
+    ssize_t count = ::read(STDIN_FILENO, buffer, sizeof(buffer));
+    if (count < 0)
+      return failure("standard input: cannot read: ", std::strerror(errno));
+    if (count == 0)
+      return text;
+    text.append(buffer, static_cast<size_t>(count));
+    if (text.size() > maxInputBytes)
+      return failure("standard input: has more than ", maxInputBytes, " bytes");
+  }
+}
+
+Expected<std::string> readInput(const std::string &path) {
+  if (path == "-")
+    return readStandardInput();
+  Expected<MappedFile> file = MappedFile::open(path);
+  if (!file)
+    return file.status();
+  std::span<const uint8_t> bytes = file->bytes();
+  if (bytes.size() > maxInputBytes)
+    return failure(path, ": has more than ", maxInputBytes, " bytes");
+  return std::string(bytes.begin(), bytes.end());
+}
+
+/// What errors about the prompt begin with.
+std::string placeOf(const PromptOptions &options) {
+  switch (options.source) {
+  case Source::Text:
+    return "prompt";
+  case Source::Tokens:
+    return "tokens";
+  case Source::File:
+  case Source::TokensFile:
+    break;
+  }
+  return options.value == "-" ? "standard input" : options.value;
+}
+
+Expected<std::vector<int32_t>> tokensOf(const PromptOptions &options,
+                                        const Engine &engine, bool addSpecial) {
+  std::string content = options.value;
+  if (options.source == Source::File || options.source == Source::TokensFile) {
+    Expected<std::string> read = readInput(options.value);
+    if (!read)
+      return read.status();
+    content = read.take();
+  }
+  std::string place = placeOf(options);
+  if (options.source == Source::Tokens ||
+      options.source == Source::TokensFile) {
+    Expected<std::vector<int32_t>> ids = parseTokenList(content);
+    if (!ids)
+      return ids.status().withContext(place);
+    return ids;
+  }
+  if (!engine.tokenizer())
+    return failure(place, ": this model has no tokenizer; give token ids with "
+                          "--tokens or --tokens-file");
+  if (content.empty())
+    return failure(place, ": is empty");
+  Expected<std::vector<int32_t>> ids =
+      engine.tokenizer()->encode(content, addSpecial, options.parseSpecial);
+  if (!ids)
+    return ids.status().withContext(place);
+  return ids;
+}
+
+} // namespace
+
+Expected<std::vector<int32_t>> app::readPrompt(const PromptOptions &options,
+                                               const Engine &engine,
+                                               bool addSpecial) {
+  Expected<std::vector<int32_t>> ids = tokensOf(options, engine, addSpecial);
+  if (!ids)
+    return ids;
+  std::string place = placeOf(options);
+  if (ids->empty())
+    return failure(place, ": is empty");
+  int64_t vocabulary = engine.descriptor().vocabSize;
+  for (size_t i = 0; i < ids->size(); ++i)
+    if ((*ids)[i] >= vocabulary)
+      return failure(place, ": token ", i + 1, " is ", (*ids)[i],
+                     ", which is not in the vocabulary of ", vocabulary);
+  if (int64_t(ids->size()) > engine.contextLength())
+    return failure(place, ": has ", ids->size(),
+                   " tokens, more than the context of ",
+                   engine.contextLength());
+  return ids;
+}

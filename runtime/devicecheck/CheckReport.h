@@ -1,0 +1,31 @@
+//===- CheckReport.h - results as they are made ---------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICECHECK_CHECKREPORT_H
+#define SLUICE_RUNTIME_DEVICECHECK_CHECKREPORT_H
+
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+namespace sluice::devicecheck {
+
+using CheckJson = nlohmann::ordered_json;
+
+/// A number; where it is none, which JSON cannot say, a word.
+inline CheckJson jsonOf(double number) {
+  return std::isfinite(number) ? CheckJson(number) : CheckJson("infinite");
+}
+
+/// Takes one result. The program writes it as a line on standard output at
+/// once, so that what it has said stays when it is ended. A result that has
+/// "holds": false is a failure.
+using Print = std::function<void(const CheckJson &)>;
+
+} // namespace sluice::devicecheck
+
+#endif // SLUICE_RUNTIME_DEVICECHECK_CHECKREPORT_H
