@@ -9,7 +9,7 @@
 
 #include "GraphReplay.h"
 #include "StepWork.h"
-#include "runtime/device/cuda/DescribedProgram.h"
+#include "runtime/program/DescribedProgram.h"
 
 #include "mlir/IR/SymbolTable.h"
 

@@ -9,9 +9,9 @@
 
 #include "runtime/app/Interrupt.h"
 #include "runtime/device/cpu/CorePlan.h"
-#include "runtime/device/cuda/DescribedProgram.h"
 #include "runtime/device/cuda/KernelLibrary.h"
 #include "runtime/device/cuda/weights/WeightMaker.h"
+#include "runtime/program/DescribedProgram.h"
 #include "runtime/program/Progress.h"
 
 #include <algorithm>

@@ -17,7 +17,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/device/ProgramShape.h"
 #include "runtime/formats/BlockFormat.h"
-#include "runtime/program/WeightSlice.h"
+#include "runtime/formats/WeightSlice.h"
 
 #include <cstdint>
 #include <span>

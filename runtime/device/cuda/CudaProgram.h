@@ -13,7 +13,7 @@
 #include "runtime/device/cuda/CudaProgramABI.h"
 #include "runtime/device/cuda/kernels/CacheABI.h"
 #include "runtime/formats/RandomRow.h"
-#include "runtime/program/WeightSlice.h"
+#include "runtime/formats/WeightSlice.h"
 
 #include <cstdint>
 #include <optional>

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/device/cuda/DescribedProgram.h"
+#include "runtime/program/DescribedProgram.h"
 
 #include <algorithm>
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_RUNTIME_DEVICE_CUDA_DESCRIBEDPROGRAM_H
-#define SLUICE_RUNTIME_DEVICE_CUDA_DESCRIBEDPROGRAM_H
+#ifndef SLUICE_RUNTIME_PROGRAM_DESCRIBEDPROGRAM_H
+#define SLUICE_RUNTIME_PROGRAM_DESCRIBEDPROGRAM_H
 
 #include "runtime/device/cuda/CudaProgram.h"
 #include "runtime/program/MappedModelFiles.h"
@@ -22,4 +22,4 @@ CudaProgram describedProgram(const ProgramDescriptor &descriptor,
 
 } // namespace sluice::cuda
 
-#endif // SLUICE_RUNTIME_DEVICE_CUDA_DESCRIBEDPROGRAM_H
+#endif // SLUICE_RUNTIME_PROGRAM_DESCRIBEDPROGRAM_H

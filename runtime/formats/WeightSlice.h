@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_RUNTIME_PROGRAM_WEIGHTSLICE_H
-#define SLUICE_RUNTIME_PROGRAM_WEIGHTSLICE_H
+#ifndef SLUICE_RUNTIME_FORMATS_WEIGHTSLICE_H
+#define SLUICE_RUNTIME_FORMATS_WEIGHTSLICE_H
 
 #include "runtime/base/Status.h"
 #include "runtime/formats/ScaleGrid.h"
@@ -59,4 +59,4 @@ Status checkSlice(const WeightSlice &slice, int64_t rows, int64_t cols,
 
 } // namespace sluice
 
-#endif // SLUICE_RUNTIME_PROGRAM_WEIGHTSLICE_H
+#endif // SLUICE_RUNTIME_FORMATS_WEIGHTSLICE_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/program/WeightSlice.h"
+#include "runtime/formats/WeightSlice.h"
 
 #include <algorithm>
 
