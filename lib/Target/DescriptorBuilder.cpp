@@ -236,7 +236,7 @@ static void addChannels(ModuleOp module, const llvm::StringMap<int64_t> &ranks,
   }
 }
 
-static PlanDraft describeDraft(PlanOp op, ProgramOp program) {
+static PlanDraft describeDraft(DeploymentOp op, ProgramOp program) {
   PlanDraft draft;
   draft.program = program.getSymName().str();
   draft.placement = *op.getPlacement() == Placement::Own ? DraftPlacement::Own
@@ -248,7 +248,8 @@ static PlanDraft describeDraft(PlanOp op, ProgramOp program) {
 }
 
 /// The members behind the first of the group that computes a stage.
-static void addOthers(PlanOp op, int64_t stage, const SymbolTable &symbols,
+static void addOthers(DeploymentOp op, int64_t stage,
+                      const SymbolTable &symbols,
                       const llvm::StringMap<int64_t> &ranks,
                       ExecutionPlan &plan) {
   if (!op.getGroups())
@@ -265,7 +266,7 @@ static void addOthers(PlanOp op, int64_t stage, const SymbolTable &symbols,
   }
 }
 
-static Expected<ExecutionPlan> describePlan(ModuleOp module, PlanOp op,
+static Expected<ExecutionPlan> describePlan(ModuleOp module, DeploymentOp op,
                                             const SymbolTable &symbols) {
   ExecutionPlan plan;
   plan.maxLatency = std::chrono::microseconds(op.getMaxLatencyUs().value_or(0));
@@ -331,7 +332,7 @@ Expected<ExecutableDescriptor> sluice::buildDescriptor(ModuleOp module) {
   for (ProgramOp program : module.getOps<ProgramOp>())
     if (!program.getCpu())
       result.programs.push_back(describeProgram(program, symbols, files));
-  auto plans = module.getOps<PlanOp>();
+  auto plans = module.getOps<DeploymentOp>();
   Expected<ExecutionPlan> plan =
       plans.empty() ? makeLocalPlan({result.programs.front().name})
                     : describePlan(module, *plans.begin(), symbols);

@@ -17,7 +17,7 @@ def ConvertSluiceToCPU : Pass<"convert-sluice-to-cpu", "::mlir::ModuleOp"> {
     `sluice.worker` becomes a function, named after it with `_step` behind,
     which every thread of the runtime's pool runs once per step, and a
     `sluice.program` that describes it. `sluice.generate` and the pipelines
-    become one `sluice.plan`. Files, weights, the tokenizer, ranks and channels
+    become one `sluice.deployment`. Files, weights, the tokenizer, ranks and channels
     stay, but for those between head and draft. A module with no workers but one
     `sluice.model`, fused by `--sluice-fuse-decode`, becomes one program without
     a plan.

@@ -17,8 +17,9 @@ namespace sluice {
 
 /// The descriptor of the programs of a module of phase kernels, which has been
 /// verified. Paths of files are made absolute. A program without a
-/// `sluice.plan` is the only stage. Errors: a step function that the runtime
-/// cannot call; a rank on a device that the module's cluster does not have.
+/// `sluice.deployment` is the only stage. Errors: a step function that the
+/// runtime cannot call; a rank on a device that the module's cluster does not
+/// have.
 Expected<ExecutableDescriptor> buildDescriptor(mlir::ModuleOp kernels);
 
 } // namespace sluice

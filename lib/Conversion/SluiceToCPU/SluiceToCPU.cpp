@@ -104,14 +104,14 @@ private:
     FailureOr<SmallVector<ProgramSource>> sources = findPrograms(module);
     if (failed(sources))
       return failure();
-    FailureOr<PlanSource> plan = findPlan(module);
-    if (failed(plan))
+    FailureOr<DeploymentSource> deployment = findDeployment(module);
+    if (failed(deployment))
       return failure();
     SharedCode shared(module);
     for (const ProgramSource &source : *sources)
       if (failed(convert(source, shared)))
         return failure();
-    lowerPlan(module, *plan);
+    lowerDeployment(module, *deployment);
     for (const ProgramSource &source : *sources)
       source.frame->erase();
     return success();

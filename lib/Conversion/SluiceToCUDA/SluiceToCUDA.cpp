@@ -112,8 +112,8 @@ private:
     FailureOr<SmallVector<ProgramSource>> sources = findPrograms(module);
     if (failed(sources))
       return failure();
-    FailureOr<PlanSource> plan = findPlan(module);
-    if (failed(plan))
+    FailureOr<DeploymentSource> deployment = findDeployment(module);
+    if (failed(deployment))
       return failure();
 
     OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
@@ -130,7 +130,7 @@ private:
     generatedKernels += shared.kernels.size();
     if (besideCpu)
       return success();
-    lowerPlan(module, *plan);
+    lowerDeployment(module, *deployment);
     for (const ProgramSource &source : *sources)
       source.frame->erase();
     return success();

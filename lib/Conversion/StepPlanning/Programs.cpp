@@ -149,7 +149,7 @@ static void eraseChannel(SpeculateOp user, FlatSymbolRefAttr name) {
     SymbolTable::lookupNearestSymbolFrom<ChannelOp>(user, name)->erase();
 }
 
-static void findMembers(PlanSource &source) {
+static void findMembers(DeploymentSource &source) {
   PipelineOp target = source.target;
   Builder b(target.getContext());
   SmallVector<Attribute> firsts, groups;
@@ -168,8 +168,8 @@ static void findMembers(PlanSource &source) {
     source.groups = b.getArrayAttr(groups);
 }
 
-FailureOr<PlanSource> sluice::planning::findPlan(ModuleOp module) {
-  PlanSource source;
+FailureOr<DeploymentSource> sluice::planning::findDeployment(ModuleOp module) {
+  DeploymentSource source;
   auto generates = llvm::to_vector(module.getOps<GenerateOp>());
   if (generates.empty())
     return source;
@@ -194,7 +194,7 @@ FailureOr<PlanSource> sluice::planning::findPlan(ModuleOp module) {
 }
 
 /// Lets channels that end at groups end at their first members.
-static void eraseGroups(ModuleOp module, const PlanSource &source) {
+static void eraseGroups(ModuleOp module, const DeploymentSource &source) {
   DenseMap<Attribute, FlatSymbolRefAttr> ranks;
   for (auto [group, rank] : source.groupRanks) {
     ranks[FlatSymbolRefAttr::get(group.getSymNameAttr())] = rank;
@@ -208,19 +208,19 @@ static void eraseGroups(ModuleOp module, const PlanSource &source) {
   }
 }
 
-static void createPlan(const PlanSource &source) {
+static void createDeployment(const DeploymentSource &source) {
   GenerateOp generate = source.generate;
   OpBuilder b(generate);
   SpeculateOp speculate = generate.getSpeculate();
   PipelineOp target = source.target;
-  auto plan = PlanOp::create(
+  auto deployment = DeploymentOp::create(
       b, generate.getLoc(), generate.getRankAttr(), source.stages, source.draft,
       speculate ? speculate.getPlacementAttr() : PlacementAttr(),
       speculate ? speculate.getDepthAttr() : IntegerAttr(),
       speculate ? speculate.getWidthAttr() : IntegerAttr(),
       target.getMaxLatencyUsAttr(), source.groups);
   for (ChannelOp channel : source.channels)
-    channel->moveBefore(plan);
+    channel->moveBefore(deployment);
   if (speculate) {
     eraseChannel(speculate, speculate.getViaAttr());
     eraseChannel(speculate, speculate.getResultsAttr());
@@ -228,9 +228,10 @@ static void createPlan(const PlanSource &source) {
   generate.erase();
 }
 
-void sluice::planning::lowerPlan(ModuleOp module, const PlanSource &source) {
+void sluice::planning::lowerDeployment(ModuleOp module,
+                                       const DeploymentSource &source) {
   if (source.generate)
-    createPlan(source);
+    createDeployment(source);
   for (PipelineOp pipeline :
        llvm::make_early_inc_range(module.getOps<PipelineOp>()))
     pipeline.erase();

@@ -48,8 +48,8 @@ ir::ProgramOp createProgram(const ProgramSource &source,
                             const StepLayout &layout,
                             llvm::ArrayRef<mlir::Attribute> weights);
 
-/// What becomes the `sluice.plan`; null where the module was not split.
-struct PlanSource {
+/// What becomes the `sluice.deployment`; null where the module was not split.
+struct DeploymentSource {
   ir::GenerateOp generate;
   ir::PipelineOp target;
   /// From the head through the stages and back.
@@ -64,13 +64,13 @@ struct PlanSource {
 
 /// Finds it while the workers are there. Reports a second head, one that is at
 /// no rank, and a draft of several stages.
-mlir::FailureOr<PlanSource> findPlan(mlir::ModuleOp module);
+mlir::FailureOr<DeploymentSource> findDeployment(mlir::ModuleOp module);
 
-/// Turns `sluice.generate`, the pipelines and groups into `sluice.plan`, and
-/// puts its channels in order: those of a group lead to and from its first
+/// Turns `sluice.generate`, the pipelines and groups into `sluice.deployment`,
+/// and puts its channels in order: those of a group lead to and from its first
 /// member. Those between head and draft, which do not leave the
 /// rank, go.
-void lowerPlan(mlir::ModuleOp module, const PlanSource &source);
+void lowerDeployment(mlir::ModuleOp module, const DeploymentSource &source);
 
 } // namespace sluice::planning
 

@@ -36,7 +36,7 @@ sluice.pipeline @draft stages [@draft.s0] attributes {
 // CHECK:       sluice.channel @c0
 // CHECK-NEXT:  sluice.channel @c1
 // CHECK-NEXT:  sluice.channel @c2
-// CHECK-NEXT:  sluice.plan head(@rank0) stages [@main.s0, @main.s1] draft(@draft.s0) placement(own) depth 16 width 2 {max_latency_us = 500 : i64}
+// CHECK-NEXT:  sluice.deployment head(@rank0) stages [@main.s0, @main.s1] draft(@draft.s0) placement(own) depth 16 width 2 {max_latency_us = 500 : i64}
 // CHECK-NOT:   sluice.channel
 // CHECK-NOT:   sluice.pipeline
 sluice.generate @generate target(@main) at(@rank0) {

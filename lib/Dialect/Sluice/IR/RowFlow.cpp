@@ -172,7 +172,7 @@ LogicalResult ir::verifyPrediction(Operation *op,
 LogicalResult ir::verifyMaxLatency(Operation *op,
                                    std::optional<uint64_t> micros) {
   // pipeline_c2
-  // plan_c5
+  // deployment_c5
   auto limit = static_cast<int64_t>(micros.value_or(1));
   if (limit < 1 || limit > maxLatencyMicros)
     return op->emitOpError() << "max_latency_us must be 1 to "

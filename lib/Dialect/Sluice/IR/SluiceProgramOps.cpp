@@ -147,11 +147,11 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 //===----------------------------------------------------------------------===//
-// PlanOp
+// DeploymentOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult PlanOp::verify() {
-  // plan_c5
+LogicalResult DeploymentOp::verify() {
+  // deployment_c5
   bool hasDraft = getDraft().has_value();
   if (getPlacement().has_value() != hasDraft ||
       getDepth().has_value() != hasDraft || getWidth().has_value() != hasDraft)
@@ -166,31 +166,33 @@ LogicalResult PlanOp::verify() {
 }
 
 /// Checks that a stage is what has to follow the ones before it.
-static LogicalResult verifyStage(PlanOp plan, ProgramOp program, bool isFirst,
-                                 bool isLast, int64_t nextLayer,
+static LogicalResult verifyStage(DeploymentOp deployment, ProgramOp program,
+                                 bool isFirst, bool isLast, int64_t nextLayer,
                                  ProgramOp first) {
-  // plan_c3
+  // deployment_c3
   if (program.getHasEmbedding() != isFirst || program.getHasOutput() != isLast)
-    return plan.emitOpError() << "the program " << program.getSymNameAttr()
-                              << " has not the ends that its place among the "
-                                 "stages asks for";
+    return deployment.emitOpError()
+           << "the program " << program.getSymNameAttr()
+           << " has not the ends that its place among the "
+              "stages asks for";
   if (program.getLayers() != 0 &&
       static_cast<int64_t>(program.getFirstLayer()) != nextLayer)
-    return plan.emitOpError()
+    return deployment.emitOpError()
            << "the program " << program.getSymNameAttr()
            << " starts with layer " << program.getFirstLayer() << ", expected "
            << nextLayer;
   if (program.getVocabSize() != first.getVocabSize() ||
       program.getContextLength() != first.getContextLength() ||
       program.getHiddenSize() != first.getHiddenSize())
-    return plan.emitOpError() << "the program " << program.getSymNameAttr()
-                              << " is of another model than the first";
+    return deployment.emitOpError()
+           << "the program " << program.getSymNameAttr()
+           << " is of another model than the first";
   return success();
 }
 
 /// Checks that `member` can compute a stage together with `first` and those
 /// before it.
-static LogicalResult verifyMember(PlanOp plan, ProgramOp member,
+static LogicalResult verifyMember(DeploymentOp deployment, ProgramOp member,
                                   ProgramOp first, size_t count,
                                   ArrayRef<ProgramOp> before) {
   auto shape = [](ProgramOp program) {
@@ -200,52 +202,55 @@ static LogicalResult verifyMember(PlanOp plan, ProgramOp member,
                       program.getCheckpoints());
   };
   if (member.getMembers() != count || shape(member) != shape(first))
-    return plan.emitOpError()
+    return deployment.emitOpError()
            << "the program @" << member.getSymName() << " is not one of "
            << count << " that compute a stage with @" << first.getSymName();
   for (ProgramOp other : before)
     if (other.getRankAttr() == member.getRankAttr())
-      return plan.emitOpError()
+      return deployment.emitOpError()
              << "has two members of a group at " << member.getRankAttr();
   return success();
 }
 
-static LogicalResult verifyGroups(PlanOp plan, ArrayRef<ProgramOp> stages,
+static LogicalResult verifyGroups(DeploymentOp deployment,
+                                  ArrayRef<ProgramOp> stages,
                                   SymbolTableCollection &symbols) {
-  // plan_c6
-  if (!plan.getGroups()) {
+  // deployment_c6
+  if (!deployment.getGroups()) {
     for (ProgramOp stage : stages)
       if (stage.getMembers() != 1)
-        return plan.emitOpError()
+        return deployment.emitOpError()
                << "needs the group of @" << stage.getSymName();
     return success();
   }
-  if (plan.getGroups()->size() != stages.size())
-    return plan.emitOpError() << "has " << plan.getGroups()->size()
-                              << " groups for " << stages.size() << " stages";
+  if (deployment.getGroups()->size() != stages.size())
+    return deployment.emitOpError()
+           << "has " << deployment.getGroups()->size() << " groups for "
+           << stages.size() << " stages";
   for (auto [stage, group] :
        llvm::zip_equal(SmallVector<ProgramOp>(stages),
-                       plan.getGroups()->getAsRange<ArrayAttr>())) {
+                       deployment.getGroups()->getAsRange<ArrayAttr>())) {
     SmallVector<ProgramOp> members;
     for (auto name : group.getAsRange<FlatSymbolRefAttr>()) {
-      FailureOr<ProgramOp> member = lookUp<ProgramOp>(plan, name, symbols);
-      if (failed(member) ||
-          failed(verifyMember(plan, *member, stage, group.size(), members)))
+      FailureOr<ProgramOp> member =
+          lookUp<ProgramOp>(deployment, name, symbols);
+      if (failed(member) || failed(verifyMember(deployment, *member, stage,
+                                                group.size(), members)))
         return failure();
       members.push_back(*member);
     }
     if (members.empty() || members.front() != stage)
-      return plan.emitOpError()
+      return deployment.emitOpError()
              << "has a group that does not begin with @" << stage.getSymName();
   }
   return success();
 }
 
-LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  // plan_c1
+LogicalResult DeploymentOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  // deployment_c1
   if (failed(lookUp<RankOp>(*this, getHeadAttr(), symbols)))
     return failure();
-  // plan_c2
+  // deployment_c2
   SmallVector<ProgramOp> stages;
   for (auto name : getStages().getAsRange<FlatSymbolRefAttr>()) {
     FailureOr<ProgramOp> program = lookUp<ProgramOp>(*this, name, symbols);
@@ -269,7 +274,7 @@ LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return failure();
   if (!getDraft())
     return success();
-  // plan_c4
+  // deployment_c4
   FailureOr<ProgramOp> draft =
       lookUp<ProgramOp>(*this, getDraftAttr(), symbols);
   if (failed(draft))

@@ -41,7 +41,7 @@ static bool isReference(Operation *op) {
 
 /// What describes emitted code.
 static bool isOfKernels(Operation *op) {
-  return isa<ProgramOp, PlanOp, ViewOp, GraphOp, WaitForPriorOp,
+  return isa<ProgramOp, DeploymentOp, ViewOp, GraphOp, WaitForPriorOp,
              StartDependentsOp>(op) ||
          op->hasTrait<BelongsInGraph>();
 }
@@ -269,44 +269,44 @@ static LogicalResult verifyProgram(ModuleOp module) {
 
 static LogicalResult verifyKernels(ModuleOp module) {
   // One with a counterpart shares its place.
-  int64_t plans = count<PlanOp>(module);
+  int64_t deployments = count<DeploymentOp>(module);
   int64_t programs =
       llvm::count_if(module.getOps<ProgramOp>(), [](ProgramOp program) {
         return !program.getCounterpart();
       });
   if (programs == 0)
     return module.emitError("phase kernels has a 'sluice.program', found none");
-  if (plans > 1 || (programs > 1 && plans == 0))
-    return module.emitError()
-           << "phase kernels has one 'sluice.plan' for several programs, found "
-           << plans;
+  if (deployments > 1 || (programs > 1 && deployments == 0))
+    return module.emitError() << "phase kernels has one 'sluice.deployment' "
+                                 "for several programs, found "
+                              << deployments;
   llvm::StringMap<ProgramOp> steps;
   for (auto program : module.getOps<ProgramOp>())
     if (!steps.try_emplace(program.getStep(), program).second)
       return program.emitOpError()
              << "has the step function " << program.getStepAttr() << ", as @"
              << steps[program.getStep()].getSymName() << " has";
-  for (auto plan : module.getOps<PlanOp>())
+  for (auto deployment : module.getOps<DeploymentOp>())
     for (auto program : module.getOps<ProgramOp>()) {
       auto name = FlatSymbolRefAttr::get(program.getSymNameAttr());
       if (program.getCounterpart())
         continue;
-      bool isMember = plan.getGroups() &&
-                      llvm::any_of(plan.getGroups()->getAsRange<ArrayAttr>(),
-                                   [&](ArrayAttr group) {
-                                     return llvm::is_contained(group, name);
-                                   });
-      if (!llvm::is_contained(plan.getStages(), name) && !isMember &&
-          plan.getDraftAttr() != name)
-        return program.emitOpError("has no place in the sluice.plan");
+      bool isMember =
+          deployment.getGroups() &&
+          llvm::any_of(
+              deployment.getGroups()->getAsRange<ArrayAttr>(),
+              [&](ArrayAttr group) { return llvm::is_contained(group, name); });
+      if (!llvm::is_contained(deployment.getStages(), name) && !isMember &&
+          deployment.getDraftAttr() != name)
+        return program.emitOpError("has no place in the sluice.deployment");
     }
-  for (auto plan : module.getOps<PlanOp>()) {
+  for (auto deployment : module.getOps<DeploymentOp>()) {
     llvm::StringSet<> used;
-    used.insert(plan.getHead());
+    used.insert(deployment.getHead());
     for (auto program : module.getOps<ProgramOp>())
       if (program.getRank())
         used.insert(*program.getRank());
-    if (failed(verifyRanks(module, plan, plan.getHead(), used)))
+    if (failed(verifyRanks(module, deployment, deployment.getHead(), used)))
       return failure();
   }
   return verifyTokenizers(module, 1);

@@ -90,9 +90,9 @@ sluice.program @d step @d_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
-// plan_c1
+// deployment_c1
 // expected-error @+1 {{@r2 is not a sluice.rank}}
-sluice.plan head(@r2) stages [@a, @b]
+sluice.deployment head(@r2) stages [@a, @b]
 
 // -----
 
@@ -118,9 +118,9 @@ sluice.program @d step @d_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
-// plan_c2
+// deployment_c2
 // expected-error @+1 {{@c is not a sluice.program}}
-sluice.plan head(@r0) stages [@a, @c]
+sluice.deployment head(@r0) stages [@a, @c]
 
 // -----
 
@@ -146,9 +146,9 @@ sluice.program @d step @d_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
-// plan_c2: some
+// deployment_c2: some
 // expected-error @+1 {{has no stages}}
-sluice.plan head(@r0) stages []
+sluice.deployment head(@r0) stages []
 
 // -----
 
@@ -174,9 +174,9 @@ sluice.program @d step @d_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
-// plan_c2: once each
+// deployment_c2: once each
 // expected-error @+1 {{@a has no rank, or is there twice}}
-sluice.plan head(@r0) stages [@a, @a]
+sluice.deployment head(@r0) stages [@a, @a]
 
 // -----
 
@@ -187,9 +187,9 @@ sluice.program @a step @a_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = []}
-// plan_c2: with a rank
+// deployment_c2: with a rank
 // expected-error @+1 {{@a has no rank, or is there twice}}
-sluice.plan head(@r0) stages [@a]
+sluice.deployment head(@r0) stages [@a]
 
 // -----
 
@@ -215,9 +215,9 @@ sluice.program @d step @d_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
-// plan_c3
+// deployment_c3
 // expected-error @+1 {{the program "a" has not the ends that its place among the stages asks for}}
-sluice.plan head(@r0) stages [@a]
+sluice.deployment head(@r0) stages [@a]
 
 // -----
 
@@ -243,9 +243,9 @@ sluice.program @d step @d_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
-// plan_c3: layers
+// deployment_c3: layers
 // expected-error @+1 {{the program "b" starts with layer 3, expected 2}}
-sluice.plan head(@r0) stages [@a, @b]
+sluice.deployment head(@r0) stages [@a, @b]
 
 // -----
 
@@ -271,9 +271,9 @@ sluice.program @d step @d_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
-// plan_c3: of one model
+// deployment_c3: of one model
 // expected-error @+1 {{the program "b" is of another model than the first}}
-sluice.plan head(@r0) stages [@a, @b]
+sluice.deployment head(@r0) stages [@a, @b]
 
 // -----
 
@@ -299,9 +299,9 @@ sluice.program @d step @d_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
-// plan_c4
+// deployment_c4
 // expected-error @+1 {{@b is not a whole model at the head's rank}}
-sluice.plan head(@r0) stages [@a, @b]
+sluice.deployment head(@r0) stages [@a, @b]
   draft(@b) placement(own) depth 4 width 1
 
 // -----
@@ -328,9 +328,9 @@ sluice.program @d step @d_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
-// plan_c4: at the head's rank
+// deployment_c4: at the head's rank
 // expected-error @+1 {{@d is not a whole model at the head's rank}}
-sluice.plan head(@r1) stages [@a, @b]
+sluice.deployment head(@r1) stages [@a, @b]
   draft(@d) placement(own) depth 4 width 1
 
 // -----
@@ -357,9 +357,9 @@ sluice.program @d step @d_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
-// plan_c5
+// deployment_c5
 // expected-error @+1 {{depth must be 1 to 1024 and width 1 to 64, got 4 and 0}}
-sluice.plan head(@r0) stages [@a, @b]
+sluice.deployment head(@r0) stages [@a, @b]
   draft(@d) placement(own) depth 4 width 0
 
 // -----
@@ -386,9 +386,9 @@ sluice.program @d step @d_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
-// plan_c5: all or none
+// deployment_c5: all or none
 // expected-error @+1 {{needs a draft with placement, depth and width, or none of them}}
-sluice.plan head(@r0) stages [@a, @b] {depth = 4 : i64}
+sluice.deployment head(@r0) stages [@a, @b] {depth = 4 : i64}
 
 // -----
 
@@ -414,9 +414,9 @@ sluice.program @d step @d_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
-// plan_c5: latency
+// deployment_c5: latency
 // expected-error @+1 {{max_latency_us must be 1 to 86400000000, got 0}}
-sluice.plan head(@r0) stages [@a, @b] {max_latency_us = 0 : i64}
+sluice.deployment head(@r0) stages [@a, @b] {max_latency_us = 0 : i64}
 
 // -----
 
@@ -434,9 +434,9 @@ sluice.program @b step @b_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r1, members = 2}
-// plan_c6
+// deployment_c6
 // expected-error @+1 {{needs the group of @a}}
-sluice.plan head(@r0) stages [@a]
+sluice.deployment head(@r0) stages [@a]
 
 // -----
 
@@ -454,9 +454,9 @@ sluice.program @b step @b_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r1, members = 2}
-// plan_c6
+// deployment_c6
 // expected-error @+1 {{has 2 groups for 1 stages}}
-sluice.plan head(@r0) stages [@a] {groups = [[@a, @b], [@b]]}
+sluice.deployment head(@r0) stages [@a] {groups = [[@a, @b], [@b]]}
 
 // -----
 
@@ -474,9 +474,9 @@ sluice.program @b step @b_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 3,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r1, members = 2}
-// plan_c6
+// deployment_c6
 // expected-error @+1 {{the program @b is not one of 2 that compute a stage with @a}}
-sluice.plan head(@r0) stages [@a] {groups = [[@a, @b]]}
+sluice.deployment head(@r0) stages [@a] {groups = [[@a, @b]]}
 
 // -----
 
@@ -494,9 +494,9 @@ sluice.program @b step @b_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0, members = 2}
-// plan_c6
+// deployment_c6
 // expected-error @+1 {{has two members of a group at @r0}}
-sluice.plan head(@r0) stages [@a] {groups = [[@a, @b]]}
+sluice.deployment head(@r0) stages [@a] {groups = [[@a, @b]]}
 
 // -----
 
@@ -514,6 +514,6 @@ sluice.program @b step @b_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r1, members = 2}
-// plan_c6
+// deployment_c6
 // expected-error @+1 {{has a group that does not begin with @a}}
-sluice.plan head(@r0) stages [@a] {groups = [[@b, @a]]}
+sluice.deployment head(@r0) stages [@a] {groups = [[@b, @a]]}

@@ -100,11 +100,11 @@ sluice.program @draft.s0 step @draft.s0_step cpu avx2 {
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = []}
 
-// CHECK: sluice.plan head(@rank0) stages [@main.s0, @main.s1] {max_latency_us = 500 : i64}
-sluice.plan head(@rank0) stages [@main.s0, @main.s1] {
+// CHECK: sluice.deployment head(@rank0) stages [@main.s0, @main.s1] {max_latency_us = 500 : i64}
+sluice.deployment head(@rank0) stages [@main.s0, @main.s1] {
   max_latency_us = 500 : i64}
-// CHECK: sluice.plan head(@rank0) stages [@main.s0, @main.s1] draft(@draft.s0) placement(own) depth 32 width 4
-sluice.plan head(@rank0) stages [@main.s0, @main.s1]
+// CHECK: sluice.deployment head(@rank0) stages [@main.s0, @main.s1] draft(@draft.s0) placement(own) depth 32 width 4
+sluice.deployment head(@rank0) stages [@main.s0, @main.s1]
   draft(@draft.s0) placement(own) depth 32 width 4
 
 // The same as the second, for a GPU.
@@ -136,6 +136,6 @@ sluice.program @main.s0.m1 step @main.s0.m1_step cpu avx2 {
   hidden_size = 16, layers = 0, row_floats = 16, output_floats = 32,
   logits_offset = 0, caches = [], rope_tables = [],
   weights = [#sluice.weight_use<@s.m1, linear>]}
-// CHECK: sluice.plan head(@rank0) stages [@main.s0.m0] {groups = {{\[\[}}@main.s0.m0, @main.s0.m1]]}
-sluice.plan head(@rank0) stages [@main.s0.m0] {
+// CHECK: sluice.deployment head(@rank0) stages [@main.s0.m0] {groups = {{\[\[}}@main.s0.m0, @main.s0.m1]]}
+sluice.deployment head(@rank0) stages [@main.s0.m0] {
   groups = [[@main.s0.m0, @main.s0.m1]]}

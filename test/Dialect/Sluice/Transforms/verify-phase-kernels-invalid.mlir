@@ -36,7 +36,7 @@ sluice.program @main step @step cpu avx2 {
 
 // -----
 
-// expected-error @+1 {{phase kernels has one 'sluice.plan' for several programs, found 0}}
+// expected-error @+1 {{phase kernels has one 'sluice.deployment' for several programs, found 0}}
 module {
 func.func private @a_step()
 func.func private @b_step()
@@ -67,7 +67,7 @@ sluice.program @b step @a_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
-sluice.plan head(@r0) stages [@a] draft(@b) placement(head) depth 1 width 1
+sluice.deployment head(@r0) stages [@a] draft(@b) placement(head) depth 1 width 1
 
 // -----
 
@@ -79,13 +79,13 @@ sluice.program @a step @a_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
-// expected-error @+1 {{has no place in the sluice.plan}}
+// expected-error @+1 {{has no place in the sluice.deployment}}
 sluice.program @b step @b_step cpu avx2 {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
-sluice.plan head(@r0) stages [@a]
+sluice.deployment head(@r0) stages [@a]
 
 // -----
 
@@ -97,7 +97,7 @@ sluice.program @a step @a_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
-sluice.plan head(@r0) stages [@a]
+sluice.deployment head(@r0) stages [@a]
 
 // -----
 
@@ -110,7 +110,7 @@ sluice.program @a step @a_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
-sluice.plan head(@r0) stages [@a]
+sluice.deployment head(@r0) stages [@a]
 
 // -----
 
@@ -123,4 +123,4 @@ sluice.program @a step @a_step cpu avx2 {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
-sluice.plan head(@r0) stages [@a]
+sluice.deployment head(@r0) stages [@a]

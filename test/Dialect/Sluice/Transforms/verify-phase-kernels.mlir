@@ -32,5 +32,5 @@ sluice.program @main step @step cpu avx2 {
 // CHECK: sluice.rank @rank0
 sluice.rank @rank0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.channel @c0 from @rank0 to @rank0 capacity 4 : !sluice.frame<rows>
-// CHECK: sluice.plan
-sluice.plan head(@rank0) stages [@main]
+// CHECK: sluice.deployment
+sluice.deployment head(@rank0) stages [@main]

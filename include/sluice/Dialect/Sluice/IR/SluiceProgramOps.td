@@ -112,7 +112,7 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
       is one.
     - `checkpoints` is how many of them a step passes; `costs` and `step_rows`
       are as in `sluice.stage`; `rank` is where it runs, where there is a
-      `sluice.plan`.
+      `sluice.deployment`.
 
     ```mlir
     sluice.program @main step @sluice_program_step cpu avx512 {
@@ -192,7 +192,7 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
   let hasVerifier = 1;
 }
 
-def Sluice_PlanOp : Sluice_Op<"plan", [
+def Sluice_DeploymentOp : Sluice_Op<"deployment", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "how the programs work together";
   let description = [{
@@ -202,12 +202,12 @@ def Sluice_PlanOp : Sluice_Op<"plan", [
     plan in the executable's descriptor.
 
     ```mlir
-    sluice.plan head(@rank0) stages [@main.s0, @main.s1] {
+    sluice.deployment head(@rank0) stages [@main.s0, @main.s1] {
       max_latency_us = 500 : i64}
     ```
 
     ```mlir
-    sluice.plan head(@rank0) stages [@main.s0, @main.s1]
+    sluice.deployment head(@rank0) stages [@main.s0, @main.s1]
       draft(@draft.s0) placement(own) depth 32 width 4
     ```
 
@@ -215,7 +215,7 @@ def Sluice_PlanOp : Sluice_Op<"plan", [
     channels lead to and from, and `groups` has all members of each stage.
 
     ```mlir
-    sluice.plan head(@rank0) stages [@main.s0.m0] {
+    sluice.deployment head(@rank0) stages [@main.s0.m0] {
       groups = [[@main.s0.m0, @main.s0.m1]]}
     ```
 

@@ -30,7 +30,7 @@ def VerifyPhase : Pass<"sluice-verify-phase", "::mlir::ModuleOp"> {
       one that receives; they lead from the head through the stages in order and
       back; and nobody waits in a cycle.
     - `kernels`: `sluice.program`s and, where there are several, the
-      `sluice.plan` that names them, with channels and with ranks as in
+      `sluice.deployment` that names them, with channels and with ranks as in
       `program`, files, weights and tokenizer, and code in the dialects `arith`,
       `cf`, `func`, `llvm`, `math`, `memref`, `scf` and `vector`, with
       `sluice.view` between them. No other op of the dialect `sluice`.
