@@ -83,4 +83,7 @@ void SluiceDialect::initialize() {
 #define GET_OP_LIST
 #include "sluice/Dialect/Sluice/IR/SluiceOps.cpp.inc"
       >();
+  // By the conversions to each target.
+  declarePromisedInterfaces<PlanTargetInterface, CpuTargetAttr,
+                            CudaTargetAttr>();
 }

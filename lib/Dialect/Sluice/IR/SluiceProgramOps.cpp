@@ -111,7 +111,7 @@ static LogicalResult verifyCounterpart(ProgramOp program,
   if (program.getCpu())
     return program.emitOpError("is for a CPU and has a counterpart");
   Operation *found = symbols.lookupNearestSymbolFrom(program, name);
-  if (isa_and_nonnull<WorkerOp, ModelOp>(found))
+  if (isa_and_nonnull<WorkerOp, ModelOp, StepOp>(found))
     return success();
   auto counterpart = dyn_cast_or_null<ProgramOp>(found);
   if (!counterpart || !counterpart.getCpu() ||
@@ -246,10 +246,38 @@ static LogicalResult verifyGroups(DeploymentOp deployment,
   return success();
 }
 
+/// Whether the stages are steps still, in the phase `plan`.
+static bool isPlanned(DeploymentOp deployment, SymbolTableCollection &symbols) {
+  auto stages = deployment.getStages().getAsRange<FlatSymbolRefAttr>();
+  return !stages.empty() &&
+         symbols.lookupNearestSymbolFrom<StepOp>(deployment, *stages.begin());
+}
+
+/// Checks the names of a deployment in the phase `plan`. What the programs have
+/// to do with each other is checked when there are programs.
+static LogicalResult verifySteps(DeploymentOp deployment,
+                                 SymbolTableCollection &symbols) {
+  // deployment_c2
+  auto names =
+      llvm::to_vector(deployment.getStages().getAsRange<FlatSymbolRefAttr>());
+  if (deployment.getDraftAttr())
+    names.push_back(deployment.getDraftAttr());
+  for (FlatSymbolRefAttr name : names) {
+    FailureOr<StepOp> step = lookUp<StepOp>(deployment, name, symbols);
+    if (failed(step))
+      return failure();
+    if (!step->getRank())
+      return deployment.emitOpError() << name << " has no rank";
+  }
+  return success();
+}
+
 LogicalResult DeploymentOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // deployment_c1
   if (failed(lookUp<RankOp>(*this, getHeadAttr(), symbols)))
     return failure();
+  if (isPlanned(*this, symbols))
+    return verifySteps(*this, symbols);
   // deployment_c2
   SmallVector<ProgramOp> stages;
   for (auto name : getStages().getAsRange<FlatSymbolRefAttr>()) {

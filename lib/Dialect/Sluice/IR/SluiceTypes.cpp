@@ -46,6 +46,32 @@ LogicalResult FrameType::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 ValueDomain, int64_t width, OperandAttr) {
+  // buffer_c1
+  if (width <= 0)
+    return emitError() << "a buffer must have features, got " << width;
+  return success();
+}
+
+LogicalResult
+RopeTableType::verify(function_ref<InFlightDiagnostic()> emitError,
+                      int64_t rotaryDim) {
+  // rope_table_c1
+  if (rotaryDim <= 0 || rotaryDim % 2 != 0)
+    return emitError() << "rotary_dim must be even and positive, got "
+                       << rotaryDim;
+  return success();
+}
+
+LogicalResult OperandAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  OperandFormat, int64_t floats) {
+  // operand_c1
+  if (floats <= 0)
+    return emitError() << "a record must take memory, got " << floats;
+  return success();
+}
+
 LogicalResult PlaceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                 StringRef node, int64_t device) {
   // place_c1
@@ -148,6 +174,11 @@ bool ir::isMatrixWeight(Type type) {
 
 int64_t ir::getWidth(Type rows) {
   return cast<RankedTensorType>(rows).getDimSize(1);
+}
+
+RankedTensorType ir::getRowsType(BufferType buffer) {
+  return RankedTensorType::get({ShapedType::kDynamic, buffer.getWidth()},
+                               Float32Type::get(buffer.getContext()));
 }
 
 ElementFormat ir::getElementFormat(RankedTensorType weight) {

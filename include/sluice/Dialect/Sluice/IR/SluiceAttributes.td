@@ -86,6 +86,22 @@ def Sluice_FrameKind : Sluice_Enum<"FrameKind",
   let genSpecializedAttr = 0;
 }
 
+def Sluice_ValueDomain : Sluice_Enum<"ValueDomain",
+    "what a value has one record for", [
+  I32EnumAttrCase<"Rows", 0, "rows">,
+  I32EnumAttrCase<"Outputs", 1, "outputs">
+]>;
+
+// What products take instead of rows of floats. A CPU takes q8; a GPU the others,
+// in units of whole tiles.
+def Sluice_OperandFormat : Sluice_Enum<"OperandFormat",
+    "the numbers of the rows that products take", [
+  I32EnumAttrCase<"F32", 0, "f32">,
+  I32EnumAttrCase<"BF16", 1, "bf16">,
+  I32EnumAttrCase<"F16", 2, "f16">,
+  I32EnumAttrCase<"Q8", 3, "q8">
+]>;
+
 def Sluice_RowSemantics : Sluice_Enum<"RowSemantics",
     "what a row of an op's result depends on", [
   I32EnumAttrCase<"RowWise", 0, "row_wise">,
@@ -214,6 +230,26 @@ def Sluice_PlaceAttr : Sluice_Attr<"Place", "place"> {
   let parameters = (ins StringRefParameter<"the node's name">:$node,
                         "int64_t":$device);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Sluice_OperandAttr : Sluice_Attr<"Operand", "operand"> {
+  let summary = "records that products take instead of rows of floats";
+  let description = [{
+    How the features of a row are rounded, and how many floats the record of a
+    row takes. What lies where in a record is a matter of the target whose
+    kernels write and read it.
+
+    ```mlir
+    !sluice.buffer<rows, 64, <q8, floats = 48>>
+    ```
+
+    Constraints:
+    - (C1) a record takes memory.
+  }];
+  let parameters = (ins EnumParameter<Sluice_OperandFormat>:$format,
+                        "int64_t":$floats);
+  let assemblyFormat = "`<` $format `,` `floats` `=` $floats `>`";
   let genVerifyDecl = 1;
 }
 

@@ -14,12 +14,6 @@ include "sluice/Dialect/Sluice/IR/SluiceOpBase.td"
 // Attributes and types
 //===----------------------------------------------------------------------===//
 
-def Sluice_ValueDomain : Sluice_Enum<"ValueDomain",
-    "what a value has one record for", [
-  I32EnumAttrCase<"Rows", 0, "rows">,
-  I32EnumAttrCase<"Outputs", 1, "outputs">
-]>;
-
 def Sluice_GraphMemory : Sluice_Enum<"GraphMemory",
     "what the runtime keeps on the device beside the arena", [
   I32EnumAttrCase<"Vector", 0, "vector">,

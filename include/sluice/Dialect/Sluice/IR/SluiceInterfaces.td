@@ -76,4 +76,31 @@ def Sluice_CostInterface : OpInterface<"CostInterface"> {
   ];
 }
 
+def Sluice_TaskInterface : OpInterface<"TaskInterface"> {
+  let cppNamespace = "::sluice::ir";
+  let description = [{
+    A unit of work of a `sluice.step`, which all threads of a CPU share, or which
+    is one launch or more on a GPU. The order of a step's tasks and what each of
+    them accesses are all that barriers, lifetimes and places are derived from.
+  }];
+  let methods = [
+    InterfaceMethod<"Returns what the task reads and writes in memory: buffers "
+                    "and caches.",
+                    "::llvm::SmallVector<::sluice::ir::MemoryAccess>",
+                    "getAccesses", (ins)>,
+    InterfaceMethod<"Returns whether the task has one record of each of its "
+                    "buffers for each row, or for each output.",
+                    "::sluice::ir::ValueDomain", "getTaskDomain", (ins)>
+  ];
+  let extraSharedClassDeclaration = [{
+    /// The layer of the model whose work the task is; of work of several
+    /// layers the first; nothing outside of layers.
+    std::optional<int64_t> getTaskLayer() {
+      auto layer = $_op->template getAttrOfType<::mlir::IntegerAttr>(
+          ::sluice::ir::taskLayerAttrName);
+      return layer ? std::optional<int64_t>(layer.getInt()) : std::nullopt;
+    }
+  }];
+}
+
 #endif // SLUICE_DIALECT_SLUICE_IR_SLUICEINTERFACES_TD

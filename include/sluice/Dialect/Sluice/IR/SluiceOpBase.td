@@ -41,6 +41,10 @@ def Sluice_PipelineOps : Sluice_OpGroup<"Pipelines",
     "Stages on devices, and what a request does with them.">;
 def Sluice_RankOps : Sluice_OpGroup<"Ranks",
     "What each rank runs, and what goes between them.">;
+def Sluice_PlanOps : Sluice_OpGroup<"Steps",
+    "A step as tasks over buffers: the phase `plan`.">;
+def Sluice_TaskOps : Sluice_OpGroup<"Tasks",
+    "What a step consists of. All read and write buffers.">;
 def Sluice_ProgramOps : Sluice_OpGroup<"Beside emitted code",
     "What describes the code of the phase `kernels` to the runtime.">;
 

@@ -56,6 +56,26 @@ template <typename ConcreteOp>
 class BelongsInGraph
     : public mlir::OpTrait::TraitBase<ConcreteOp, BelongsInGraph> {};
 
+/// Says of a task whose layer of the model it is.
+constexpr llvm::StringLiteral taskLayerAttrName = "layer";
+
+/// The records of a buffer, or the positions of a cache, that one thread of a
+/// task accesses.
+enum class AccessExtent {
+  Rows,    // those of its share of the rows
+  Outputs, // those of its share of the outputs
+  All,     // any
+};
+
+/// What a task reads or writes in memory.
+struct MemoryAccess {
+  mlir::Value memory; // a buffer or a cache
+  AccessExtent extent;
+  bool writes;
+};
+
+class PlanTargetInterface;
+
 /// Fewest and most members of a tensor-parallel group.
 constexpr int64_t minMembers = 2, maxMembers = 256;
 
@@ -83,6 +103,8 @@ int64_t getOperandAndResultBytesPerRow(mlir::Operation *op);
 
 #define GET_OP_CLASSES
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h.inc"
+
+#include "sluice/Dialect/Sluice/IR/SluicePlanTarget.h.inc"
 
 namespace sluice::ir {
 

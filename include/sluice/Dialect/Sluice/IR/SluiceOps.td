@@ -15,7 +15,9 @@ include "sluice/Dialect/Sluice/IR/SluiceLayerOps.td"
 include "sluice/Dialect/Sluice/IR/SluiceModelOps.td"
 include "sluice/Dialect/Sluice/IR/SluiceModuleOps.td"
 include "sluice/Dialect/Sluice/IR/SluicePipelineOps.td"
+include "sluice/Dialect/Sluice/IR/SluicePlanOps.td"
 include "sluice/Dialect/Sluice/IR/SluiceProgramOps.td"
 include "sluice/Dialect/Sluice/IR/SluiceRankOps.td"
+include "sluice/Dialect/Sluice/IR/SluiceTaskOps.td"
 
 #endif // SLUICE_DIALECT_SLUICE_IR_SLUICEOPS_TD

@@ -221,7 +221,9 @@ def Sluice_DeploymentOp : Sluice_Op<"deployment", [
 
     Constraints:
     - (C1) `head` names a `sluice.rank`.
-    - (C2) there are stages, each a `sluice.program` with a rank, none twice.
+    - (C2) there are stages, each a `sluice.program` with a rank, none twice; in
+      the phase `plan` each is a `sluice.step` with a rank, and (C3) to (C6) hold
+      when these have become programs.
     - (C3) the first stage has the embedding, the last one the output, no other
       has either; their layers are numbered 0, 1, 2, ... in order; all are of
       one vocabulary, context and hidden size.

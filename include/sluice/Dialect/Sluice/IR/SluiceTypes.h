@@ -36,6 +36,9 @@ bool isMatrixWeight(mlir::Type type);
 /// The features of a row: N of tensor<?xNxf32>.
 int64_t getWidth(mlir::Type rows);
 
+/// The type of a buffer's rows: tensor<?xNxf32>.
+mlir::RankedTensorType getRowsType(BufferType buffer);
+
 /// The format of a weight's elements. The type must be a weight's.
 ElementFormat getElementFormat(mlir::RankedTensorType weight);
 

@@ -129,6 +129,52 @@ def Sluice_FrameType : Sluice_Type<"Frame", "frame"> {
   let genVerifyDecl = 1;
 }
 
+def Sluice_BufferType : Sluice_Type<"Buffer", "buffer"> {
+  let summary = "one record for each row or output of a step";
+  let description = [{
+    Memory of a step: `width` features of each row, or of each output. They are
+    floats, or what products take instead of them (`#sluice.operand`).
+
+    ```mlir
+    !sluice.buffer<rows, 64, <q8, floats = 48>>
+    ```
+
+    Constraints:
+    - (C1) `width` is positive.
+  }];
+  let parameters = (ins EnumParameter<Sluice_ValueDomain>:$domain,
+                        "int64_t":$width,
+                        OptionalParameter<"::sluice::ir::OperandAttr">:$operand);
+  let assemblyFormat = "`<` $domain `,` $width (`,` $operand^)? `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// How many floats a record takes.
+    int64_t getFloats() const {
+      return getOperand() ? getOperand().getFloats() : getWidth();
+    }
+    /// Whether a record is a row of floats.
+    bool isFloats() const { return !getOperand(); }
+  }];
+}
+
+def Sluice_RopeTableType : Sluice_Type<"RopeTable", "rope_table"> {
+  let summary = "cosines and sines of all positions";
+  let description = [{
+    A row for each position: the cosines of `rotary_dim / 2` pairs, then their
+    sines.
+
+    ```mlir
+    !sluice.rope_table<16>
+    ```
+
+    Constraints:
+    - (C1) `rotary_dim` is even and positive.
+  }];
+  let parameters = (ins "int64_t":$rotary_dim);
+  let assemblyFormat = "`<` $rotary_dim `>`";
+  let genVerifyDecl = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Type constraints of operands and results
 //===----------------------------------------------------------------------===//
