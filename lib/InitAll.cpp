@@ -7,8 +7,10 @@
 
 #include "sluice/InitAll.h"
 #include "sluice/Conversion/Passes.h"
+#include "sluice/Conversion/PlanTargets.h"
 #include "sluice/Dialect/Sluice/IR/SluiceDialect.h"
 #include "sluice/Dialect/Sluice/Transforms/Passes.h"
+#include "sluice/Planning/Passes.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllDialects.h"
@@ -18,6 +20,8 @@
 
 void sluice::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<ir::SluiceDialect>();
+  registerCpuPlanTarget(registry);
+  registerCudaPlanTarget(registry);
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   mlir::registerAllToLLVMIRTranslations(registry);
@@ -25,6 +29,7 @@ void sluice::registerAllDialects(mlir::DialectRegistry &registry) {
 
 void sluice::registerAllPasses() {
   registerSluiceTransformsPasses();
+  registerSluicePlanningPasses();
   registerSluiceConversionPasses();
   mlir::registerAllPasses();
 }

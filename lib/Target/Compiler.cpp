@@ -19,6 +19,7 @@
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Dialect/Sluice/Transforms/Passes.h"
+#include "sluice/Planning/Passes.h"
 #include "sluice/Support/Diagnostics.h"
 #include "sluice/Target/CudaImage.h"
 #include "sluice/Target/DescriptorBuilder.h"
@@ -46,6 +47,8 @@ std::string_view sluice::phaseName(Phase phase) {
     return "pipeline";
   case Phase::Program:
     return "program";
+  case Phase::Plan:
+    return "plan";
   case Phase::Kernels:
     return "kernels";
   case Phase::Object:
@@ -57,8 +60,9 @@ std::string_view sluice::phaseName(Phase phase) {
 }
 
 std::optional<Phase> sluice::parsePhase(std::string_view name) {
-  for (Phase phase : {Phase::Model, Phase::Pipeline, Phase::Program,
-                      Phase::Kernels, Phase::Object, Phase::Executable})
+  for (Phase phase :
+       {Phase::Model, Phase::Pipeline, Phase::Program, Phase::Plan,
+        Phase::Kernels, Phase::Object, Phase::Executable})
     if (phaseName(phase) == name)
       return phase;
   return std::nullopt;
@@ -73,6 +77,8 @@ static Phase nextPhase(Phase phase) {
 static Phase phaseOf(ModuleOp module) {
   if (!module.getOps<ir::ProgramOp>().empty())
     return Phase::Kernels;
+  if (!module.getOps<ir::StepOp>().empty())
+    return Phase::Plan;
   if (!module.getOps<ir::RankOp>().empty())
     return Phase::Program;
   return module.getOps<ir::PipelineOp>().empty() ? Phase::Model
@@ -230,18 +236,28 @@ static Status lowerToPipeline(ModuleOp module, const CompileOptions &options) {
   });
 }
 
-static void addConversions(PassManager &passes, const CompileOptions &options) {
+/// Plans the steps of each target that was asked for.
+static void addPlans(PassManager &passes, const CompileOptions &options) {
+  PlanStepOptions plan;
   if (options.forCuda) {
-    ConvertSluiceToCUDAOptions device;
-    device.arch.assign(options.cudaChips.begin(), options.cudaChips.end());
-    device.besideCpu = options.forCpu;
-    passes.addPass(createConvertSluiceToCUDA(device));
+    plan.target = "#sluice.cuda";
+    plan.besideCpu = options.forCpu;
+    buildPlanPipeline(passes, plan);
   }
   if (options.forCpu) {
-    ConvertSluiceToCPUOptions level;
-    level.cpu = *ir::symbolizeCpuLevel(cpu::isaName(options.cpu.isa));
-    passes.addPass(createConvertSluiceToCPU(level));
+    plan.target =
+        "#sluice.cpu<" + std::string(cpu::isaName(options.cpu.isa)) + ">";
+    plan.besideCpu = false;
+    buildPlanPipeline(passes, plan);
   }
+}
+
+/// Makes code of all steps, whatever they are planned for.
+static void addConversions(PassManager &passes, const CompileOptions &options) {
+  ConvertSluiceToCUDAOptions device;
+  device.arch.assign(options.cudaChips.begin(), options.cudaChips.end());
+  passes.addPass(createConvertSluiceToCUDA(device));
+  passes.addPass(createConvertSluiceToCPU());
 }
 
 /// Warns of stages that were planned with the times of a kind of device that
@@ -282,6 +298,12 @@ static Status lower(ModuleOp module, const CompileOptions &options,
                [&](PassManager &passes) {
                  passes.addPass(createSplitRanks());
                  addVerifier(passes, Phase::Program);
+               });
+  case Phase::Program:
+    return run(module, options, "the planning of steps failed",
+               [&](PassManager &passes) {
+                 addPlans(passes, options);
+                 addVerifier(passes, Phase::Plan);
                });
   default:
     break;

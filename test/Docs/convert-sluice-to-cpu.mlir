@@ -1,4 +1,4 @@
-// RUN: sluice-opt %s --convert-sluice-to-cpu=cpu=avx512 --canonicalize --cse | FileCheck %s
+// RUN: sluice-opt %s '--sluice-plan=target=#sluice.cpu<avx512>' --convert-sluice-to-cpu --canonicalize --cse | FileCheck %s
 
 // The example of the pass in docs/reference/passes.md: a look-up, a norm and a
 // matrix product become calls of the runtime around one loop over the rows.

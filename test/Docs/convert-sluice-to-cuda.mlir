@@ -1,4 +1,4 @@
-// RUN: sluice-opt %s --convert-sluice-to-cuda=arch=sm_90a --canonicalize --cse | FileCheck %s
+// RUN: sluice-opt %s '--sluice-plan=target=#sluice.cuda' --convert-sluice-to-cuda=arch=sm_90a --canonicalize --cse | FileCheck %s
 
 // The example of the pass in docs/reference/passes.md: a look-up and a matrix
 // product become calls of the runtime, selection and norm one kernel. Another

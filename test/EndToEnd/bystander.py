@@ -16,7 +16,7 @@ import pathlib
 import re
 import time
 
-from serving import Failure, Stream, check, text_of
+from serving import PATIENCE, Failure, Stream, check, text_of
 
 REQUEST = {"prompt": "A pass is", "temperature": 0, "max_tokens": 48,
            "ignore_eos": True, "stream": True}
@@ -85,7 +85,7 @@ class Bystander:
         if kind:
             self._process.kill()
             return
-        self.longest_gap, self.tokens, problem = self._results.get(timeout=120)
+        self.longest_gap, self.tokens, problem = self._results.get(timeout=PATIENCE)
         self._process.join()
         check(problem is None, "the bystander", problem)
 

@@ -200,7 +200,7 @@ def bodies_of_small_values(server, bystander):
 @attacked
 def one_that_asks_for_all(server, bystander):
     """128 choices, before all others; three times."""
-    body = json.dumps({"prompt": "A", "n": 128, "max_tokens": 16,
+    body = json.dumps({"prompt": "A", "n": 128, "max_tokens": 4,
                        "priority": -1000, "ignore_eos": True}).encode()
     def ask(_):
         with attacking_socket(server, PATIENCE) as one:

@@ -26,7 +26,7 @@ import time
 
 from check_mpi import OPTIONS, ranks_of
 
-PATIENCE = 60.0  # seconds that anything may take on a loaded machine
+PATIENCE = 240.0  # seconds that anything may take on a loaded machine
 TYPES = {401: "authentication_error", 404: "not_found_error",
          429: "rate_limit_error"}
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)'

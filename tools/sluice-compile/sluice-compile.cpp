@@ -55,11 +55,12 @@ static cl::opt<std::string>
 static cl::opt<std::string> runtimeArchive(
     "runtime-archive", cl::cat(category), cl::value_desc("path"),
     cl::desc("The runtime to link with (default: the one beside this tool)"));
-static cl::opt<std::string> compileTo(
-    "compile-to", cl::init("executable"), cl::cat(category),
-    cl::value_desc("phase"),
-    cl::desc("Stop after this phase: model, pipeline, program, kernels, object "
-             "or executable"));
+static cl::opt<std::string>
+    compileTo("compile-to", cl::init("executable"), cl::cat(category),
+              cl::value_desc("phase"),
+              cl::desc("Stop after this phase: model, pipeline, program, plan, "
+                       "kernels, object "
+                       "or executable"));
 static cl::opt<std::string>
     dumpPhasesTo("dump-phases-to", cl::cat(category), cl::value_desc("folder"),
                  cl::desc("Also write every phase that is passed through"));
@@ -280,7 +281,7 @@ int main(int argc, char **argv) {
   std::optional<Phase> phase = parsePhase(compileTo);
   if (!phase)
     return fail(failure("--compile-to: unknown phase '", std::string(compileTo),
-                        "': expected model, pipeline, program, kernels, "
+                        "': expected model, pipeline, program, plan, kernels, "
                         "object or executable"),
                 exitUsage);
   if (Status status = readPipelineOptions(options); !status.ok())

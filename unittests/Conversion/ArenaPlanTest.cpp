@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/StepPlanning/ArenaPlan.h"
+#include "lib/Planning/ArenaPlan.h"
 
 #include "gtest/gtest.h"
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/StepPlanning/RopeTables.h"
+#include "lib/Planning/RopeTables.h"
 #include "unittests/Interpreter/ModuleFixture.h"
 
 #include <cmath>

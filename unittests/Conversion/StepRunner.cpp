@@ -9,6 +9,7 @@
 
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/InitAll.h"
+#include "sluice/Planning/Passes.h"
 
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Parser/Parser.h"
@@ -145,7 +146,10 @@ void StepRunner::lower(std::string_view text, ir::CpuLevel level) {
   if (!module)
     fail("the module does not parse");
   PassManager passes(&getContext());
-  passes.addPass(createConvertSluiceToCPU({level}));
+  PlanStepOptions plan;
+  plan.target = "#sluice.cpu<" + ir::stringifyCpuLevel(level).str() + ">";
+  buildPlanPipeline(passes, plan);
+  passes.addPass(createConvertSluiceToCPU());
   if (failed(passes.run(*module)))
     fail("the conversion failed");
   for (auto program : module->getOps<ir::ProgramOp>())

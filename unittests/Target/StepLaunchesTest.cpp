@@ -10,6 +10,7 @@
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/InitAll.h"
+#include "sluice/Planning/Passes.h"
 #include "sluice/Target/DescriptorBuilder.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -93,6 +94,9 @@ protected:
     if (!module)
       return;
     PassManager passes(&context);
+    PlanStepOptions plan;
+    plan.target = "#sluice.cuda";
+    buildPlanPipeline(passes, plan);
     ConvertSluiceToCUDAOptions options;
     options.arch = {"emulator"};
     passes.addPass(createConvertSluiceToCUDA(options));

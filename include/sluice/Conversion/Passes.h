@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From the phase `program` to LLVM:
+// From the phase `plan` to LLVM:
 //
 //   mlir::PassManager pm(context);
-//   pm.addPass(sluice::createConvertSluiceToCPU({.cpu = level}));
+//   pm.addPass(sluice::createConvertSluiceToCPU());
 //   sluice::buildKernelsToLLVMPipeline(pm);
 //
 //===----------------------------------------------------------------------===//

@@ -11,42 +11,38 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertSluiceToCPU : Pass<"convert-sluice-to-cpu", "::mlir::ModuleOp"> {
-  let summary = "Turn programs into code for a CPU and calls of the runtime";
+  let summary = "Turn planned steps into code for a CPU and calls of the runtime";
   let description = [{
-    Takes a module of the phase `program` to the phase `kernels`. Each
-    `sluice.worker` becomes a function, named after it with `_step` behind,
-    which every thread of the runtime's pool runs once per step, and a
-    `sluice.program` that describes it. `sluice.generate` and the pipelines
-    become one `sluice.deployment`. Files, weights, the tokenizer, ranks and channels
-    stay, but for those between head and draft. A module with no workers but one
-    `sluice.model`, fused by `--sluice-fuse-decode`, becomes one program without
-    a plan.
+    Takes a module of the phase `plan` to the phase `kernels`. Each `sluice.step`
+    that is planned for a CPU becomes a function, named after it with `_step`
+    behind, which every thread of the runtime's pool runs once per step, and a
+    `sluice.program` that describes it.
 
-    What works on one row at a time (norms, rotation, activations, gates, sums,
-    splitting) becomes generated vector code: ops that follow each other over
-    the same rows share a loop over the rows, and those that follow each other
-    over the same columns a loop over the columns. Equal row loops share a
-    function. Matrix products, attention and table look-ups become calls of
-    micro-kernels; the activations of quantised weights are quantised once per
-    value.
+    The body of a row loop becomes generated vector code in a function of its
+    own, which equal row loops share: ops that follow each other over the same
+    columns share a loop over the columns. Products, attention and table look-ups
+    become calls of micro-kernels.
 
     A sum's order depends on its length alone, so that a row's results are the
     same bits alone and in any company.
 
-    Threads meet at a barrier only where one reads what another has written.
-    Values share memory once a barrier has ended their use.
-
-    A `sluice.checkpoint` becomes a call that says how many rows live. With none
+    A `sluice.task.checkpoint` becomes a call that says how many rows live. With none
     the function returns; with fewer, what is used later is moved together where
     it lies, and the rest of the step goes on with these rows.
 
     Example:
 
     ```mlir
-    %n = sluice.rms_norm %x, %w epsilon 1.0e-05
-      : tensor<?x256xf32>, tensor<256xf32>
-    %y = sluice.linear %n, %m
-      : tensor<?x256xf32>, tensor<512x256xf32> -> tensor<?x512xf32>
+    sluice.task.rows rows reads(%r = %x : !sluice.buffer<rows, 256>)
+        weights(%v = %w : tensor<256xf32>)
+        writes(%n : !sluice.buffer<rows, 256>) {
+      %s = sluice.rms_norm %r, %v epsilon 1.0e-05
+        : tensor<?x256xf32>, tensor<256xf32>
+      sluice.task.yield %s : tensor<?x256xf32>
+    }
+    sluice.barrier
+    sluice.task.product rows %n, %m into %y : !sluice.buffer<rows, 256>,
+      tensor<512x256xf32> -> !sluice.buffer<rows, 512>
     ```
 
     becomes
@@ -59,18 +55,8 @@ def ConvertSluiceToCPU : Pass<"convert-sluice-to-cpu", "::mlir::ModuleOp"> {
                         %threads)
     ```
   }];
-  let options = [
-    Option<"cpu", "cpu", "::sluice::ir::CpuLevel",
-           "::sluice::ir::CpuLevel::Avx2",
-           "Instructions that the code and its micro-kernels use.",
-           [{::llvm::cl::values(
-             clEnumValN(::sluice::ir::CpuLevel::Avx2, "avx2", "x86-64-v3"),
-             clEnumValN(::sluice::ir::CpuLevel::Avx512, "avx512", "x86-64-v4"),
-             clEnumValN(::sluice::ir::CpuLevel::Avx512Vnni, "avx512vnni",
-                        "x86-64-v4 with VNNI"))}]>
-  ];
   let statistics = [
-    Statistic<"programs", "programs", "Workers that became programs">,
+    Statistic<"programs", "programs", "Steps that became programs">,
     Statistic<"rowLoops", "row-loops", "Loops over rows in the steps">,
     Statistic<"rowKernels", "row-kernels",
               "Distinct functions that the row loops share">,
@@ -90,41 +76,35 @@ def ConvertSluiceToCPU : Pass<"convert-sluice-to-cpu", "::mlir::ModuleOp"> {
 }
 
 def ConvertSluiceToCUDA : Pass<"convert-sluice-to-cuda", "::mlir::ModuleOp"> {
-  let summary = "Turn programs into graphs of work of a GPU";
+  let summary = "Turn planned steps into graphs of work of a GPU";
   let description = [{
-    As `--convert-sluice-to-cpu`, for a GPU: each `sluice.worker`, or the one
-    fused `sluice.model`, becomes a `sluice.graph`, named after it with `_step`
-    behind, and a `sluice.program` for `cuda`. A graph is a list of launches
-    which the runtime makes a CUDA graph of when it starts; a step is one launch
-    of it.
+    As `--convert-sluice-to-cpu`, for a GPU: each `sluice.step` that is planned
+    for a GPU becomes a `sluice.graph`, named after it with `_step` behind, and a
+    `sluice.program` for `cuda`. A graph is a list of launches which the runtime
+    makes a CUDA graph of when it starts; a step is one launch of it.
 
-    What works on one row at a time becomes kernels in one `gpu.module`: a block
-    for each row, with threads that share its columns, or where none of them
-    needs another one, some blocks. Ops that follow each other share a kernel,
-    and equal kernels are one. Matrix products, attention, table look-ups and
-    checkpoints are calls of the runtime, which has kernels for them. A product
-    adds the sum behind it itself, where nothing else reads its result, and two
-    products are one with the gate behind them. What products take of rows that
-    a generated kernel makes, that kernel writes. The
-    token of greatest logit of each output is found by a kernel, or by two for a
-    wide vocabulary.
+    Row loops become kernels in one `gpu.module`: a block for each row, with
+    threads that share its columns, or where none of them needs another one, some
+    blocks. Equal kernels are one. Products, their operands, attention, table
+    look-ups and checkpoints are calls of the runtime, which has kernels for
+    them. The token of greatest logit of each output is found by a kernel, or by
+    two for a wide vocabulary.
 
     How many rows there are, kernels read from memory: checkpoints lower it, and
     blocks beyond it return at once. No sum depends on it, so a row's results
     are the same bits in any company. Each launch waits for the one before, so
     values share memory from launch to launch.
 
-    With `beside-cpu` the workers stay, for `--convert-sluice-to-cpu` to come
-    after this pass; programs are then named with `.cuda` behind and have the
-    CPU's as their counterparts.
-
     Example:
 
     ```mlir
-    %n = sluice.rms_norm %x, %w epsilon 1.0e-05
-      : tensor<?x256xf32>, tensor<256xf32>
-    %y = sluice.linear %n, %m
-      : tensor<?x256xf32>, tensor<512x256xf16> -> tensor<?x512xf32>
+    sluice.task.rows rows reads(%r = %x : !sluice.buffer<rows, 256>)
+        weights(%v = %w : tensor<256xf32>)
+        writes(%n : !sluice.buffer<rows, 256>) {
+      %s = sluice.rms_norm %r, %v epsilon 1.0e-05
+        : tensor<?x256xf32>, tensor<256xf32>
+      sluice.task.yield %s : tensor<?x256xf32>
+    }
     ```
 
     becomes
@@ -134,31 +114,21 @@ def ConvertSluiceToCUDA : Pass<"convert-sluice-to-cuda", "::mlir::ModuleOp"> {
     %weight = sluice.graph_address vector 1
     sluice.launch_kernel @kernels::@rows_rms_norm rows threads 32
       (%rows, %weight, %x, %n)
-    sluice.graph_operand rows f16 %n into %q cols 256
-    sluice.graph_linear rows weight 2 columns 0 to 512 of %q into %y
     ```
   }];
   let options = [
     ListOption<"arch", "arch", "std::string",
                "Chips to make kernels for, as sm_90a (default: sm_80, sm_90a, "
-               "sm_100 and sm_120); or emulator, for tests without a GPU.">,
-    Option<"besideCpu", "beside-cpu", "bool", "false",
-           "Leave the workers for --convert-sluice-to-cpu.">
+               "sm_100 and sm_120); or emulator, for tests without a GPU.">
   ];
   let statistics = [
-    Statistic<"programs", "programs", "Workers that became programs">,
+    Statistic<"programs", "programs", "Steps that became programs">,
     Statistic<"generatedLaunches", "generated-launches",
               "Launches of generated kernels; calls are launches, too">,
     Statistic<"generatedKernels", "generated-kernels",
               "Distinct kernels that the launches share">,
     Statistic<"fusedOps", "ops-fused-into-kernels",
               "Row-wise ops in generated kernels">,
-    Statistic<"fusedGates", "gates-fused-into-products",
-              "Gates that are computed with the products before them">,
-    Statistic<"joinedOperands", "operands-made-by-kernels",
-              "Operands of products that generated kernels make">,
-    Statistic<"fusedResiduals", "residuals-fused-into-products",
-              "Sums that products add themselves">,
     Statistic<"calls", "runtime-calls",
               "Products, their operands, attention, look-ups and the like">,
     Statistic<"checkpoints", "checkpoints", "Checkpoints in the steps">

@@ -23,7 +23,15 @@
 namespace sluice {
 
 /// The phases of a compilation, in order.
-enum class Phase { Model, Pipeline, Program, Kernels, Object, Executable };
+enum class Phase {
+  Model,
+  Pipeline,
+  Program,
+  Plan,
+  Kernels,
+  Object,
+  Executable
+};
 
 std::string_view phaseName(Phase phase);
 std::optional<Phase> parsePhase(std::string_view name);

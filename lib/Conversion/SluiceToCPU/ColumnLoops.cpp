@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop over the columns of a row runs the passes of all its nodes on one
+// A loop over the columns of a row runs the passes of all its ops on one
 // vector of columns before it goes to the next. Reductions keep one sum in each
 // lane and add the lanes up at the end, in an order that the width alone
 // decides.
@@ -51,25 +51,23 @@ void RowEmitter::emitColumns(const LoopItem &item) {
 /// Emits a pass for the columns at hand. Returns the new sums of a reduction.
 Value RowEmitter::emitPass(const ColumnPass &pass, Registers &registers,
                            Value column, Value mask, Value carried) {
-  const Node &node = *pass.node;
   if (!pass.isLast()) {
-    Value x = read(node.inputs.front(), registers, column, mask);
+    Value x = read(pass.op->getOperand(0), registers, column, mask);
     return emitReduce(pass, x, mask, carried);
   }
-  unsigned output = node.outputs.front();
+  Value rows = pass.op->getResult(0);
   Value result = emitMap(pass, registers, column, mask);
-  registers[output] = result;
-  if (!inRegisters[output])
-    code.store(result, operands.rows.at(output), {row, column}, mask);
+  registers[rows] = result;
+  if (loop.getBuffer(rows))
+    code.store(result, getMemory(rows), {row, column}, mask);
   return {};
 }
 
-Value RowEmitter::read(unsigned buffer, Registers &registers, Value column,
+Value RowEmitter::read(Value rows, Registers &registers, Value column,
                        Value mask) {
-  Value &value = registers[buffer];
+  Value &value = registers[rows];
   if (!value)
-    value = code.load(operands.rows.at(buffer), {row, column}, mask,
-                      code.getLanes());
+    value = code.load(getMemory(rows), {row, column}, mask, code.getLanes());
   return value;
 }
 
@@ -78,37 +76,38 @@ Value RowEmitter::readWeight(Value weight, Value column, Value mask) {
                    code.getLanes());
 }
 
-/// A node's last pass: its result for the columns at hand.
+/// An op's last pass: its result for the columns at hand.
 Value RowEmitter::emitMap(const ColumnPass &pass, Registers &registers,
                           Value column, Value mask) {
-  const Node &node = *pass.node;
-  auto input = [&](unsigned i) {
-    return read(node.inputs[i], registers, column, mask);
-  };
-  return llvm::TypeSwitch<Operation *, Value>(node.op)
-      .Case([&](AllReduceOp op) {
-        Value sum = input(0);
+  auto input = [&](Value rows) { return read(rows, registers, column, mask); };
+  return llvm::TypeSwitch<Operation *, Value>(pass.op)
+      .Case([&](AddBiasOp op) {
+        Value sum = input(op.getInput());
         for (Value bias : op.getBiases())
           sum = arith::AddFOp::create(b, sum, readWeight(bias, column, mask));
         return sum;
       })
-      .Case([&](AddOp) { return arith::AddFOp::create(b, input(0), input(1)); })
+      .Case([&](AddOp op) {
+        Value lhs = input(op.getLhs());
+        return arith::AddFOp::create(b, lhs, input(op.getRhs()));
+      })
       .Case([&](ActivationOp op) {
-        return code.activation(op.getKind(), input(0));
+        return code.activation(op.getKind(), input(op.getInput()));
       })
       .Case([&](GateOp op) {
-        Value gate = code.activation(op.getKind(), input(0));
-        return arith::MulFOp::create(b, gate, input(1));
+        Value gate = code.activation(op.getKind(), input(op.getGate()));
+        return arith::MulFOp::create(b, gate, input(op.getInput()));
       })
       .Case([&](RmsNormOp op) {
-        Value scaled =
-            arith::MulFOp::create(b, input(0), scalars.at(&node).inverse);
+        Value scaled = arith::MulFOp::create(b, input(op.getInput()),
+                                             scalars.at(op).inverse);
         return arith::MulFOp::create(b, scaled,
                                      readWeight(op.getWeight(), column, mask));
       })
       .Case([&](LayerNormOp op) -> Value {
-        const Scalars &scalar = scalars.at(&node);
-        Value centred = arith::SubFOp::create(b, input(0), scalar.mean);
+        const Scalars &scalar = scalars.at(op);
+        Value centred =
+            arith::SubFOp::create(b, input(op.getInput()), scalar.mean);
         Value scaled = arith::MulFOp::create(b, centred, scalar.inverse);
         Value weight = readWeight(op.getWeight(), column, mask);
         if (!op.getBias())
@@ -118,36 +117,35 @@ Value RowEmitter::emitMap(const ColumnPass &pass, Registers &registers,
       });
 }
 
-/// Adds what the columns at hand contribute to a node's sums.
+/// Adds what the columns at hand contribute to an op's sums.
 Value RowEmitter::emitReduce(const ColumnPass &pass, Value x, Value mask,
                              Value sum) {
-  bool isMean = isa<LayerNormOp>(pass.node->op) && pass.number == 0;
+  bool isMean = isa<LayerNormOp>(pass.op) && pass.number == 0;
   Value next;
   if (isMean) {
     next = arith::AddFOp::create(b, sum, x);
   } else {
-    if (isa<LayerNormOp>(pass.node->op))
-      x = arith::SubFOp::create(b, x, scalars.at(pass.node).mean);
+    if (isa<LayerNormOp>(pass.op))
+      x = arith::SubFOp::create(b, x, scalars.at(pass.op).mean);
     next = math::FmaOp::create(b, x, x, sum);
   }
   // Lanes past the row's end hold whatever was computed there.
   return mask ? arith::SelectOp::create(b, mask, next, sum).getResult() : next;
 }
 
-/// Makes the scalar that a node's next pass uses.
+/// Makes the scalar that an op's next pass uses.
 void RowEmitter::finishReduction(const ColumnPass &pass, Value sum) {
-  const Node &node = *pass.node;
-  double width = static_cast<double>(graph.buffers[node.inputs.front()].width);
+  Operation *op = pass.op;
+  auto width = static_cast<double>(getWidth(op->getOperand(0).getType()));
   Value mean =
       arith::DivFOp::create(b, code.sumLanes(sum), code.scalarConstant(width));
-  Scalars &scalar = scalars[&node];
-  if (isa<LayerNormOp>(node.op) && pass.number == 0) {
+  Scalars &scalar = scalars[op];
+  if (isa<LayerNormOp>(op) && pass.number == 0) {
     scalar.mean = code.broadcast(mean);
     return;
   }
-  APFloat epsilon = isa<RmsNormOp>(node.op)
-                        ? cast<RmsNormOp>(node.op).getEpsilon()
-                        : cast<LayerNormOp>(node.op).getEpsilon();
+  APFloat epsilon = isa<RmsNormOp>(op) ? cast<RmsNormOp>(op).getEpsilon()
+                                       : cast<LayerNormOp>(op).getEpsilon();
   Value square = arith::AddFOp::create(
       b, mean, code.scalarConstant(epsilon.convertToDouble()));
   Value inverse = arith::DivFOp::create(b, code.scalarConstant(1.0),

@@ -10,7 +10,7 @@
 
 #include "RuntimeCalls.h"
 #include "VectorCode.h"
-#include "lib/Conversion/StepPlanning/StepSchedule.h"
+#include "lib/Planning/RowLoops.h"
 
 namespace sluice::tocpu {
 
@@ -18,44 +18,51 @@ using namespace planning;
 
 /// What the code of a row kernel refers to.
 struct RowOperands {
-  mlir::Value step;                                 // !llvm.ptr
-  llvm::DenseMap<unsigned, mlir::Value> pointers;   // of buffers
-  llvm::DenseMap<unsigned, mlir::Value> rows;       // memref<?xNxf32> of them
-  llvm::DenseMap<mlir::Value, mlir::Value> vectors; // memref<Nxf32> of weights
-  /// The i64 by which the runtime knows a node's table.
-  llvm::DenseMap<const Node *, mlir::Value> numbers;
+  mlir::Value step;                                  // !llvm.ptr
+  llvm::DenseMap<mlir::Value, mlir::Value> pointers; // of buffers
+  llvm::DenseMap<mlir::Value, mlir::Value> rows;     // memref<?xNxf32> of them
+  llvm::DenseMap<mlir::Value, mlir::Value> vectors;  // memref<Nxf32> of weights
+  /// The i64 by which the runtime knows an op's table.
+  llvm::DenseMap<mlir::Operation *, mlir::Value> numbers;
 };
 
 /// Emits what is done for one row.
 class RowEmitter {
 public:
-  RowEmitter(mlir::ImplicitLocOpBuilder &b, const StepGraph &graph,
-             const llvm::BitVector &inRegisters, RuntimeCalls &runtime,
-             const RowOperands &operands, int64_t lanes)
-      : b(b), code(b, lanes), graph(graph), inRegisters(inRegisters),
-        runtime(runtime), operands(operands) {}
+  RowEmitter(mlir::ImplicitLocOpBuilder &b, ir::TaskRowsOp loop,
+             RuntimeCalls &runtime, const RowOperands &operands, int64_t lanes)
+      : b(b), code(b, lanes), loop(loop), runtime(runtime), operands(operands) {
+  }
 
-  /// Emits the items of a row loop for the row `row`, an index.
-  void emit(llvm::ArrayRef<LoopItem> items, mlir::Value row);
+  /// Emits the body of the loop for the row `row`, an index.
+  void emit(mlir::Value row);
 
 private:
-  /// Scalars, as vectors of equal lanes, that a node's passes have left for
-  /// its next ones.
+  /// Scalars, as vectors of equal lanes, that an op's passes have left for its
+  /// next ones.
   struct Scalars {
     mlir::Value mean;
     mlir::Value inverse; // of the root of the mean square
   };
-  /// The values of the columns at hand, by buffer.
-  using Registers = llvm::DenseMap<unsigned, mlir::Value>;
+  /// The columns at hand of rows.
+  using Registers = llvm::DenseMap<mlir::Value, mlir::Value>;
 
-  // RowOps.cpp: nodes with loops of their own, and calls.
-  void emitNode(const Node &node);
-  void emitCall(const Node &node);
-  void emitSplit(const Node &node);
-  void emitConcat(const Node &node);
-  void emitRope(const Node &node);
-  void rotateHalves(const Node &node, mlir::Value head);
-  void rotateInterleaved(const Node &node, mlir::Value head);
+  /// The memory of rows that have some.
+  mlir::Value getPointer(mlir::Value rows) const {
+    return operands.pointers.at(loop.getBuffer(rows));
+  }
+  mlir::Value getMemory(mlir::Value rows) const {
+    return operands.rows.at(loop.getBuffer(rows));
+  }
+
+  // RowOps.cpp: ops with loops of their own, and calls.
+  void emitOp(mlir::Operation *op);
+  void emitCall(mlir::Operation *op);
+  void emitSplit(ir::SplitQKVOp op);
+  void emitConcat(ir::ConcatOp op);
+  void emitRotate(ir::RotateOp op);
+  void rotateHalves(ir::RotateOp op, mlir::Value head);
+  void rotateInterleaved(ir::RotateOp op, mlir::Value head);
   void copy(mlir::Value source, mlir::Value from, mlir::Value target,
             mlir::Value to, int64_t count);
   std::pair<mlir::Value, mlir::Value> rotate(mlir::Value x0, mlir::Value x1,
@@ -71,19 +78,18 @@ private:
   mlir::Value emitReduce(const ColumnPass &pass, mlir::Value x,
                          mlir::Value mask, mlir::Value sum);
   void finishReduction(const ColumnPass &pass, mlir::Value sum);
-  mlir::Value read(unsigned buffer, Registers &registers, mlir::Value column,
+  mlir::Value read(mlir::Value rows, Registers &registers, mlir::Value column,
                    mlir::Value mask);
   mlir::Value readWeight(mlir::Value weight, mlir::Value column,
                          mlir::Value mask);
 
   mlir::ImplicitLocOpBuilder &b;
   VectorCode code;
-  const StepGraph &graph;
-  const llvm::BitVector &inRegisters;
+  mutable ir::TaskRowsOp loop;
   RuntimeCalls &runtime;
   const RowOperands &operands;
   mlir::Value row;
-  llvm::DenseMap<const Node *, Scalars> scalars;
+  llvm::DenseMap<mlir::Operation *, Scalars> scalars;
 };
 
 } // namespace sluice::tocpu

@@ -8,13 +8,16 @@
 #include "RowKernels.h"
 
 #include "RowEmitter.h"
+#include "lib/Conversion/StepPlanning/Programs.h"
 #include "lib/Conversion/StepPlanning/TaskSignature.h"
+#include "lib/Planning/RowLoops.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace sluice::ir;
+using namespace sluice::planning;
 using namespace sluice::tocpu;
 
 using ArgumentKind = KernelArgument::Kind;
@@ -23,60 +26,50 @@ using ArgumentKind = KernelArgument::Kind;
 // Arguments
 //===----------------------------------------------------------------------===//
 
-SmallVector<KernelArgument> RowKernels::getArguments(const Node &node) {
+SmallVector<KernelArgument> RowKernels::getArguments(TaskRowsOp loop,
+                                                     Operation *op) {
   SmallVector<KernelArgument> arguments;
-  switch (node.kind) {
-  case Node::Kind::Embed: {
-    Value table = cast<EmbedOp>(node.op).getTable();
-    arguments = {
-        {ArgumentKind::Step, 0},
-        {ArgumentKind::Number, weights.getIndex(table, WeightUseKind::Rows)}};
-    break;
-  }
-  case Node::Kind::RopeTable:
-    arguments = {{ArgumentKind::Step, 0}, {ArgumentKind::Number, node.index}};
-    break;
-  case Node::Kind::Receive:
-  case Node::Kind::Send:
-  case Node::Kind::SelectOutputs:
-  case Node::Kind::Operand:
-    arguments = {{ArgumentKind::Step, 0}};
-    break;
-  case Node::Kind::Columns:
-    for (Value weight : node.getVectorWeights())
-      arguments.push_back({ArgumentKind::Vector,
-                           weights.getIndex(weight, WeightUseKind::Vector)});
-    break;
-  default:
-    break;
-  }
-  for (ArrayRef<unsigned> buffers :
-       {ArrayRef<unsigned>(node.inputs), ArrayRef<unsigned>(node.outputs)})
-    for (unsigned buffer : buffers)
-      if (!schedule.inRegisters[buffer])
-        arguments.push_back({ArgumentKind::Buffer, buffer});
+  if (isa<ReceivedRowsOp, SendRowsOp, SelectOutputsOp, ToOperandOp, EmbedOp,
+          RotationsOp>(op))
+    arguments.push_back({ArgumentKind::Step});
+  if (auto embed = dyn_cast<EmbedOp>(op))
+    arguments.push_back({ArgumentKind::Number,
+                         weights.getIndex(loop.getWeight(embed.getTable()),
+                                          WeightUseKind::Rows)});
+  if (auto rotations = dyn_cast<RotationsOp>(op))
+    arguments.push_back({ArgumentKind::Number,
+                         getTableIndex(loop.getWeight(rotations.getTable()))});
+  for (Value weight : getVectorWeights(op))
+    arguments.push_back(
+        {ArgumentKind::Vector,
+         weights.getIndex(loop.getWeight(weight), WeightUseKind::Vector)});
+  auto addBuffer = [&](Value rows) {
+    if (Value buffer = loop.getBuffer(rows))
+      arguments.push_back({ArgumentKind::Buffer, 0, buffer});
+  };
+  llvm::for_each(getRowOperands(op), addBuffer);
+  llvm::for_each(op->getResults(), addBuffer);
   return arguments;
 }
 
-SmallVector<KernelArgument> RowKernels::getArguments(const Task &task) {
+SmallVector<KernelArgument> RowKernels::getArguments(TaskRowsOp loop) {
   SmallVector<KernelArgument> arguments;
-  for (const Node *node : task.nodes)
-    for (KernelArgument argument : getArguments(*node))
+  for (Operation &op : loop.getRowOps())
+    for (KernelArgument argument : getArguments(loop, &op))
       if (!llvm::is_contained(arguments, argument))
         arguments.push_back(argument);
   return arguments;
 }
 
-KernelCall RowKernels::getCall(const Task &task) {
+KernelCall RowKernels::getCall(TaskRowsOp loop) {
   KernelCall call;
-  call.arguments = getArguments(task);
-  auto getPlaces = [&](const Node &node) {
-    return findPlaces<KernelArgument>(getArguments(node), call.arguments);
+  call.arguments = getArguments(loop);
+  auto getPlaces = [&](Operation *op) {
+    return findPlaces<KernelArgument>(getArguments(loop, op), call.arguments);
   };
-  func::FuncOp &function =
-      kernels[getSignature(task, graph, schedule, getPlaces)];
+  func::FuncOp &function = kernels[getSignature(loop, getPlaces)];
   if (!function)
-    function = create(task, call.arguments);
+    function = create(loop, call.arguments);
   call.function = function;
   return call;
 }
@@ -87,10 +80,9 @@ KernelCall RowKernels::getCall(const Task &task) {
 
 /// Fills in what the body refers to: pointers as they are passed, and views of
 /// them that have rows and columns.
-static RowOperands bindOperands(ImplicitLocOpBuilder &b, const Task &task,
+static RowOperands bindOperands(ImplicitLocOpBuilder &b, TaskRowsOp loop,
                                 ArrayRef<KernelArgument> arguments,
-                                Block &entry, const StepGraph &graph,
-                                WeightUses &weights) {
+                                Block &entry, WeightUses &weights) {
   RowOperands operands;
   Value end = entry.getArguments().back();
   DenseMap<int64_t, Value> numbers, vectors;
@@ -106,30 +98,32 @@ static RowOperands bindOperands(ImplicitLocOpBuilder &b, const Task &task,
       vectors[argument.index] = value;
       break;
     case ArgumentKind::Buffer: {
-      operands.pointers[argument.index] = value;
-      const Buffer &buffer = graph.buffers[argument.index];
-      if (buffer.kind != Buffer::Kind::Floats)
+      operands.pointers[argument.buffer] = value;
+      auto buffer = cast<BufferType>(argument.buffer.getType());
+      if (!buffer.isFloats())
         break;
-      auto type =
-          MemRefType::get({ShapedType::kDynamic, buffer.width}, b.getF32Type());
-      operands.rows[argument.index] = ViewOp::create(b, type, value, end);
+      auto type = MemRefType::get({ShapedType::kDynamic, buffer.getWidth()},
+                                  b.getF32Type());
+      operands.rows[argument.buffer] = ViewOp::create(b, type, value, end);
       break;
     }
     }
   }
 
-  for (const Node *node : task.nodes) {
-    if (node->kind == Node::Kind::RopeTable)
-      operands.numbers[node] = numbers.at(node->index);
-    if (auto embed = dyn_cast<EmbedOp>(node->op))
-      operands.numbers[node] =
-          numbers.at(weights.getIndex(embed.getTable(), WeightUseKind::Rows));
-    for (Value weight : node->getVectorWeights()) {
+  for (Operation &op : loop.getRowOps()) {
+    if (auto rotations = dyn_cast<RotationsOp>(op))
+      operands.numbers[&op] =
+          numbers.at(getTableIndex(loop.getWeight(rotations.getTable())));
+    if (auto embed = dyn_cast<EmbedOp>(op))
+      operands.numbers[&op] = numbers.at(weights.getIndex(
+          loop.getWeight(embed.getTable()), WeightUseKind::Rows));
+    for (Value weight : getVectorWeights(&op)) {
       if (operands.vectors.contains(weight))
         continue;
       auto shape = cast<RankedTensorType>(weight.getType()).getShape();
       auto type = MemRefType::get(shape, b.getF32Type());
-      int64_t index = weights.getIndex(weight, WeightUseKind::Vector);
+      int64_t index =
+          weights.getIndex(loop.getWeight(weight), WeightUseKind::Vector);
       operands.vectors[weight] =
           ViewOp::create(b, type, vectors.at(index), ValueRange());
     }
@@ -137,15 +131,12 @@ static RowOperands bindOperands(ImplicitLocOpBuilder &b, const Task &task,
   return operands;
 }
 
-func::FuncOp RowKernels::create(const Task &task,
+func::FuncOp RowKernels::create(TaskRowsOp loop,
                                 ArrayRef<KernelArgument> arguments) {
   MLIRContext *context = symbols.getOp()->getContext();
   SmallVector<Location> locations;
-  std::string name = "rows";
-  for (const Node *node : task.nodes) {
-    locations.push_back(node->op->getLoc());
-    name += "_" + getMnemonic(*node).str();
-  }
+  for (Operation &op : loop.getRowOps())
+    locations.push_back(op.getLoc());
   ImplicitLocOpBuilder b(FusedLoc::get(context, locations), context);
 
   SmallVector<Type> inputs;
@@ -157,7 +148,8 @@ func::FuncOp RowKernels::create(const Task &task,
   }
   inputs.append(2, b.getIndexType());
   b.setInsertionPointToEnd(cast<ModuleOp>(symbols.getOp()).getBody());
-  auto function = func::FuncOp::create(b, name, b.getFunctionType(inputs, {}));
+  auto function = func::FuncOp::create(b, nameRowKernel(loop),
+                                       b.getFunctionType(inputs, {}));
   function.setPrivate();
   function->setAttr("llvm.linkage",
                     LLVM::LinkageAttr::get(context, LLVM::Linkage::Internal));
@@ -167,15 +159,13 @@ func::FuncOp RowKernels::create(const Task &task,
 
   Block &entry = *function.addEntryBlock();
   b.setInsertionPointToStart(&entry);
-  RowOperands operands =
-      bindOperands(b, task, arguments, entry, graph, weights);
+  RowOperands operands = bindOperands(b, loop, arguments, entry, weights);
   Value begin = entry.getArgument(arguments.size());
   Value end = entry.getArgument(arguments.size() + 1);
   Value one = arith::ConstantIndexOp::create(b, 1);
-  auto loop = scf::ForOp::create(b, begin, end, one);
+  auto rows = scf::ForOp::create(b, begin, end, one);
   func::ReturnOp::create(b);
-  b.setInsertionPointToStart(loop.getBody());
-  RowEmitter(b, graph, schedule.inRegisters, runtime, operands, lanes)
-      .emit(task.items, loop.getInductionVar());
+  b.setInsertionPointToStart(rows.getBody());
+  RowEmitter(b, loop, runtime, operands, lanes).emit(rows.getInductionVar());
   return function;
 }

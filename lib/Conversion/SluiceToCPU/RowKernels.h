@@ -17,7 +17,6 @@
 #define SLUICE_LIB_CONVERSION_SLUICETOCPU_ROWKERNELS_H
 
 #include "RuntimeCalls.h"
-#include "lib/Conversion/StepPlanning/StepSchedule.h"
 #include "lib/Conversion/StepPlanning/WeightUses.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -30,12 +29,13 @@ using namespace planning;
 struct KernelArgument {
   enum class Kind {
     Step,   // the SluiceStep
-    Buffer, // a buffer's start; `index` is the buffer
+    Buffer, // the start of `buffer`
     Vector, // a vector weight's start; `index` as WeightUses numbers it
     Number, // `index` itself, an i64
   };
   Kind kind;
-  int64_t index;
+  int64_t index = 0;
+  mlir::Value buffer = {};
 
   bool operator==(const KernelArgument &) const = default;
 };
@@ -50,28 +50,26 @@ struct KernelCall {
 /// The functions of a module by signature: programs share them.
 using KernelTable = llvm::StringMap<mlir::func::FuncOp>;
 
-/// The row kernels of one program.
+/// The row kernels of one step.
 class RowKernels {
 public:
   RowKernels(mlir::SymbolTable &symbols, KernelTable &kernels,
-             const StepGraph &graph, const StepSchedule &schedule,
              RuntimeCalls &runtime, WeightUses &weights, int64_t lanes)
-      : symbols(symbols), kernels(kernels), graph(graph), schedule(schedule),
-        runtime(runtime), weights(weights), lanes(lanes) {}
+      : symbols(symbols), kernels(kernels), runtime(runtime), weights(weights),
+        lanes(lanes) {}
 
   /// The function for a row loop, made where there is none yet.
-  KernelCall getCall(const Task &task);
+  KernelCall getCall(ir::TaskRowsOp loop);
 
 private:
-  llvm::SmallVector<KernelArgument> getArguments(const Node &node);
-  llvm::SmallVector<KernelArgument> getArguments(const Task &task);
-  mlir::func::FuncOp create(const Task &task,
+  llvm::SmallVector<KernelArgument> getArguments(ir::TaskRowsOp loop,
+                                                 mlir::Operation *op);
+  llvm::SmallVector<KernelArgument> getArguments(ir::TaskRowsOp loop);
+  mlir::func::FuncOp create(ir::TaskRowsOp loop,
                             llvm::ArrayRef<KernelArgument> arguments);
 
   mlir::SymbolTable &symbols;
   KernelTable &kernels;
-  const StepGraph &graph;
-  const StepSchedule &schedule;
   RuntimeCalls &runtime;
   WeightUses &weights;
   int64_t lanes;

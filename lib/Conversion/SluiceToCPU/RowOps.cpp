@@ -10,67 +10,66 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::tocpu;
 
-void RowEmitter::emit(ArrayRef<LoopItem> items, Value rowIndex) {
+void RowEmitter::emit(Value rowIndex) {
   row = rowIndex;
-  for (const LoopItem &item : items) {
-    if (item.node)
-      emitNode(*item.node);
+  for (const LoopItem &item : formItems(loop)) {
+    if (item.op)
+      emitOp(item.op);
     else
       emitColumns(item);
   }
 }
 
-void RowEmitter::emitNode(const Node &node) {
-  if (node.kind == Node::Kind::SplitQKV)
-    return emitSplit(node);
-  if (node.kind == Node::Kind::Concat)
-    return emitConcat(node);
-  if (node.kind == Node::Kind::Rope)
-    return emitRope(node);
-  emitCall(node);
+void RowEmitter::emitOp(Operation *op) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](SplitQKVOp op) { emitSplit(op); })
+      .Case([&](ConcatOp op) { emitConcat(op); })
+      .Case([&](RotateOp op) { emitRotate(op); })
+      .Default([&](Operation *op) { emitCall(op); });
 }
 
 //===----------------------------------------------------------------------===//
 // Calls of the runtime for one row
 //===----------------------------------------------------------------------===//
 
-void RowEmitter::emitCall(const Node &node) {
+void RowEmitter::emitCall(Operation *op) {
   Type i64 = b.getI64Type();
   Value begin = arith::IndexCastOp::create(b, i64, row);
   Value end = arith::AddIOp::create(b, begin, makeNumber(b, 1));
-  unsigned buffer =
-      node.outputs.empty() ? node.inputs.front() : node.outputs.front();
-  Value out = operands.pointers.at(buffer);
-  int64_t width = graph.buffers[buffer].width;
-  auto input = [&] { return operands.pointers.at(node.inputs.front()); };
+  Value rows = op->getNumResults() ? op->getResult(0) : op->getOperand(0);
+  Value out = getPointer(rows);
+  int64_t width = getWidth(rows.getType());
 
-  switch (node.kind) {
-  case Node::Kind::Receive:
-    return runtime.receiveRows(b, operands.step, out, width, begin, end);
-  case Node::Kind::Send:
-    return runtime.sendRows(b, operands.step, input(), width, begin, end);
-  case Node::Kind::Embed: {
-    bool byPosition = cast<EmbedOp>(node.op).getBy() == EmbedIndex::Position;
-    return runtime.embed(b, operands.step, operands.numbers.at(&node),
-                         byPosition, out, begin, end);
-  }
-  case Node::Kind::SelectOutputs:
-    return runtime.selectOutputs(b, operands.step, input(), out, width, begin,
-                                 end);
-  case Node::Kind::RopeTable:
-    return runtime.ropeTable(b, operands.step, operands.numbers.at(&node), out,
-                             begin, end);
-  case Node::Kind::Operand:
-    return runtime.quantizeRows(b, operands.step, input(), out, width, begin,
-                                end);
-  default:
-    llvm_unreachable("not a call for a row");
-  }
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](ReceivedRowsOp) {
+        runtime.receiveRows(b, operands.step, out, width, begin, end);
+      })
+      .Case([&](SendRowsOp) {
+        runtime.sendRows(b, operands.step, out, width, begin, end);
+      })
+      .Case([&](EmbedOp op) {
+        runtime.embed(b, operands.step, operands.numbers.at(op),
+                      op.getBy() == EmbedIndex::Position, out, begin, end);
+      })
+      .Case([&](SelectOutputsOp op) {
+        runtime.selectOutputs(b, operands.step, getPointer(op.getInput()), out,
+                              width, begin, end);
+      })
+      .Case([&](RotationsOp op) {
+        runtime.ropeTable(b, operands.step, operands.numbers.at(op), out, begin,
+                          end);
+      })
+      .Case([&](ToOperandOp op) {
+        runtime.quantizeRows(b, operands.step, getPointer(op.getInput()), out,
+                             width, begin, end);
+      })
+      .Default([](Operation *) { llvm_unreachable("not a call for a row"); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -88,8 +87,7 @@ void RowEmitter::copy(Value source, Value from, Value target, Value to,
   });
 }
 
-void RowEmitter::emitSplit(const Node &node) {
-  auto op = cast<SplitQKVOp>(node.op);
+void RowEmitter::emitSplit(SplitQKVOp op) {
   int64_t dim = op.getHeadDim(), kvHeads = op.getKvHeads();
   // Columns of queries, keys and values: of all heads, or of one group's.
   bool isGrouped = op.getLayout() == QKVLayout::Grouped;
@@ -97,29 +95,29 @@ void RowEmitter::emitSplit(const Node &node) {
   int64_t widths[3] = {static_cast<int64_t>(op.getHeads()) / groups * dim,
                        kvHeads / groups * dim, kvHeads / groups * dim};
 
-  Value source = operands.rows.at(node.inputs.front());
+  Value source = getMemory(op.getInput());
   code.forEach(groups, [&](Value group) {
     Value from = code.scaleIndex(group, widths[0] + widths[1] + widths[2]);
-    for (auto [output, width] : llvm::zip_equal(node.outputs, widths)) {
+    for (auto [output, width] : llvm::zip_equal(op.getResults(), widths)) {
       Value to = code.scaleIndex(group, width);
-      copy(source, from, operands.rows.at(output), to, width);
+      copy(source, from, getMemory(output), to, width);
       from = code.addIndices(from, code.index(width));
     }
   });
 }
 
-void RowEmitter::emitConcat(const Node &node) {
-  Value target = operands.rows.at(node.outputs.front());
+void RowEmitter::emitConcat(ConcatOp op) {
+  Value target = getMemory(op.getResult());
   int64_t to = 0;
-  for (unsigned input : node.inputs) {
-    int64_t width = graph.buffers[input].width;
-    copy(operands.rows.at(input), code.index(0), target, code.index(to), width);
+  for (Value input : op.getInputs()) {
+    int64_t width = getWidth(input.getType());
+    copy(getMemory(input), code.index(0), target, code.index(to), width);
     to += width;
   }
 }
 
 //===----------------------------------------------------------------------===//
-// rope
+// rotate
 //===----------------------------------------------------------------------===//
 
 /// (x0, x1) turned by the angle: (x0 cos - x1 sin, x1 cos + x0 sin).
@@ -133,30 +131,29 @@ std::pair<Value, Value> RowEmitter::rotate(Value x0, Value x1, Value cos,
   return {y0, y1};
 }
 
-void RowEmitter::emitRope(const Node &node) {
-  auto op = cast<RopeOp>(node.op);
+void RowEmitter::emitRotate(RotateOp op) {
   int64_t dim = op.getHeadDim(), rotary = op.getRotaryDim();
   code.forEach(op.getHeads(), [&](Value headIndex) {
     Value head = code.scaleIndex(headIndex, dim);
     if (op.getStyle() == RopeStyle::Half)
-      rotateHalves(node, head);
+      rotateHalves(op, head);
     else
-      rotateInterleaved(node, head);
+      rotateInterleaved(op, head);
     if (rotary == dim)
       return;
     Value rest = code.addIndices(head, code.index(rotary));
-    copy(operands.rows.at(node.inputs.front()), rest,
-         operands.rows.at(node.outputs.front()), rest, dim - rotary);
+    copy(getMemory(op.getInput()), rest, getMemory(op.getResult()), rest,
+         dim - rotary);
   });
 }
 
 /// Rotates a head whose pairs are features p and p + rotary / 2.
-void RowEmitter::rotateHalves(const Node &node, Value head) {
-  int64_t pairs = cast<RopeOp>(node.op).getRotaryDim() / 2;
+void RowEmitter::rotateHalves(RotateOp op, Value head) {
+  int64_t pairs = op.getRotaryDim() / 2;
   int64_t lanes = code.getLanes();
-  Value x = operands.rows.at(node.inputs[0]);
-  Value table = operands.rows.at(node.inputs[1]);
-  Value y = operands.rows.at(node.outputs[0]);
+  Value x = getMemory(op.getInput());
+  Value table = getMemory(op.getRotations());
+  Value y = getMemory(op.getResult());
   code.forEachVector(pairs, [&](Value pair, int64_t tail) {
     Value mask = tail ? code.mask(tail, lanes) : Value();
     Value second = code.addIndices(pair, code.index(pairs));
@@ -172,12 +169,12 @@ void RowEmitter::rotateHalves(const Node &node, Value head) {
 }
 
 /// Rotates a head whose pairs are features 2p and 2p + 1.
-void RowEmitter::rotateInterleaved(const Node &node, Value head) {
-  int64_t pairs = cast<RopeOp>(node.op).getRotaryDim() / 2;
+void RowEmitter::rotateInterleaved(RotateOp op, Value head) {
+  int64_t pairs = op.getRotaryDim() / 2;
   int64_t lanes = code.getLanes();
-  Value x = operands.rows.at(node.inputs[0]);
-  Value table = operands.rows.at(node.inputs[1]);
-  Value y = operands.rows.at(node.outputs[0]);
+  Value x = getMemory(op.getInput());
+  Value table = getMemory(op.getRotations());
+  Value y = getMemory(op.getResult());
   SmallVector<int64_t> evens, odds, woven;
   for (int64_t lane = 0; lane < lanes; ++lane) {
     evens.push_back(2 * lane);

@@ -7,13 +7,17 @@
 
 #include "StepEmitter.h"
 
+#include "lib/Conversion/StepPlanning/Programs.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace sluice::ir;
+using namespace sluice::planning;
 using namespace sluice::tocpu;
 
 func::FuncOp StepEmitter::createFunction(Location loc, StringRef name) {
@@ -28,35 +32,36 @@ func::FuncOp StepEmitter::createFunction(Location loc, StringRef name) {
   return function;
 }
 
-unsigned StepEmitter::emit(Location loc, StringRef name,
-                           ArrayRef<unsigned> intervals) {
-  func::FuncOp function = createFunction(loc, name);
-  ImplicitLocOpBuilder b(loc, function.getContext());
-  if (graph.checkpoints > 0) {
+void StepEmitter::emit(StringRef name) {
+  func::FuncOp function = createFunction(planned.getLoc(), name);
+  ImplicitLocOpBuilder b(planned.getLoc(), function.getContext());
+  if (planned.countCheckpoints() > 0) {
     exit = function.addBlock();
     b.setInsertionPointToStart(exit);
     func::ReturnOp::create(b);
   }
   b.setInsertionPointToStart(&function.getBody().front());
-  unsigned interval = 0, barriers = 0;
-  bool isOrdered = false; // by the checkpoint before
-  for (auto [task, taskInterval] : llvm::zip_equal(schedule.tasks, intervals)) {
-    b.setLoc(task.nodes.front()->op->getLoc());
-    if (taskInterval != interval && !isOrdered && !task.isCheckpoint()) {
-      runtime.barrier(b, step);
-      ++barriers;
-    }
-    interval = taskInterval;
-    isOrdered = task.isCheckpoint();
-    if (task.isRowLoop())
-      emitRowLoop(b, task);
-    else if (task.isCheckpoint())
-      emitCheckpoint(b, *task.nodes.front());
-    else
-      emitCall(b, *task.nodes.front());
+  for (Operation &op : planned.getBody().front()) {
+    if (!isa<TaskInterface, BarrierOp>(op))
+      continue;
+    b.setLoc(op.getLoc());
+    emitTask(b, &op);
   }
   func::ReturnOp::create(b);
-  return barriers;
+}
+
+void StepEmitter::emitTask(ImplicitLocOpBuilder &b, Operation *task) {
+  llvm::TypeSwitch<Operation *>(task)
+      .Case([&](BarrierOp) { runtime.barrier(b, step); })
+      .Case([&](TaskRowsOp op) { emitRowLoop(b, op); })
+      .Case([&](TaskProductOp op) { emitProduct(b, op); })
+      .Case([&](TaskAppendOp op) { emitAppend(b, op); })
+      .Case([&](TaskAttendOp op) { emitAttend(b, op); })
+      .Case([&](TaskExchangeOp op) { emitExchange(b, op); })
+      .Case([&](TaskCheckpointOp op) { emitCheckpoint(b, op); })
+      .Default([](Operation *) {
+        llvm_unreachable("no task that is planned for a CPU");
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -64,21 +69,21 @@ unsigned StepEmitter::emit(Location loc, StringRef name,
 //===----------------------------------------------------------------------===//
 
 /// A buffer's start, as ProgramABI.h says.
-Value StepEmitter::getPointer(ImplicitLocOpBuilder &b, unsigned buffer) {
+Value StepEmitter::getPointer(ImplicitLocOpBuilder &b, Value buffer) {
   Value &pointer = pointers[buffer];
   if (pointer)
     return pointer;
-  Domain domain = graph.buffers[buffer].domain;
-  int64_t place = layout[domain].offsets[buffer];
+  int64_t place = getPlace(buffer);
   auto scale = [&](int64_t floats, Value capacity) -> Value {
     return arith::MulIOp::create(b, makeNumber(b, floats), capacity);
   };
   Value offset;
-  if (domain == Domain::Rows)
+  if (cast<BufferType>(buffer.getType()).getDomain() == ValueDomain::Rows)
     offset = scale(place, step.rowCapacity);
   else
     offset = arith::AddIOp::create(
-        b, scale(layout.rows.floatsPerRow, step.rowCapacity),
+        b,
+        scale(static_cast<int64_t>(*planned.getRowFloats()), step.rowCapacity),
         scale(place, step.outputCapacity));
   pointer = LLVM::GEPOp::create(b, step.arena.getType(), b.getF32Type(),
                                 step.arena, offset);
@@ -93,11 +98,11 @@ Value StepEmitter::getVector(ImplicitLocOpBuilder &b, int64_t weight) {
 }
 
 std::pair<Value, Value> StepEmitter::getShare(ImplicitLocOpBuilder &b,
-                                              Domain domain) {
+                                              ValueDomain domain) {
   std::pair<Value, Value> &share = shares[domain];
   if (share.first)
     return share;
-  Value rows = domain == Domain::Rows ? step.rows : step.outputs;
+  Value rows = getRows(domain);
   // rows * thread / threads: no two threads' shares differ by more than one.
   auto bound = [&](Value thread) -> Value {
     Value product = arith::MulIOp::create(b, rows, thread);
@@ -114,17 +119,18 @@ std::pair<Value, Value> StepEmitter::getShare(ImplicitLocOpBuilder &b,
 //===----------------------------------------------------------------------===//
 
 /// Moves what is used later, as far as the checkpoint has moved rows.
-void StepEmitter::moveRows(ImplicitLocOpBuilder &b, const Node &node) {
-  for (unsigned index : node.inputs) {
-    const Buffer &buffer = graph.buffers[index];
-    runtime.moveRows(b, step, getPointer(b, index), buffer.floatsPerRow,
-                     buffer.domain == Domain::Outputs);
+void StepEmitter::moveRows(ImplicitLocOpBuilder &b, ValueRange buffers) {
+  for (Value buffer : buffers) {
+    auto type = cast<BufferType>(buffer.getType());
+    runtime.moveRows(b, step, getPointer(b, buffer), type.getFloats(),
+                     type.getDomain() == ValueDomain::Outputs);
   }
-  if (!node.inputs.empty())
+  if (!buffers.empty())
     runtime.barrier(b, step);
 }
 
-void StepEmitter::emitCheckpoint(ImplicitLocOpBuilder &b, const Node &node) {
+void StepEmitter::emitCheckpoint(ImplicitLocOpBuilder &b,
+                                 TaskCheckpointOp task) {
   Value living = runtime.checkpoint(b, step);
   auto compare = [&](arith::CmpIPredicate predicate, Value other) {
     return arith::CmpIOp::create(b, predicate, living, other);
@@ -136,13 +142,13 @@ void StepEmitter::emitCheckpoint(ImplicitLocOpBuilder &b, const Node &node) {
 
   b.setInsertionPointToStart(next);
   // Before the branch, so that what follows can use them too.
-  for (unsigned buffer : node.inputs)
+  for (Value buffer : task.getBuffers())
     getPointer(b, buffer);
   Value hasFewer = compare(arith::CmpIPredicate::ne, step.rows);
   auto branch = scf::IfOp::create(b, b.getI64Type(), hasFewer,
                                   /*withElseRegion=*/true);
   b.setInsertionPointToStart(branch.thenBlock());
-  moveRows(b, node);
+  moveRows(b, task.getBuffers());
   scf::YieldOp::create(b, runtime.outputs(b, step));
   b.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(b, step.outputs);
@@ -162,7 +168,7 @@ Value StepEmitter::getArgument(ImplicitLocOpBuilder &b,
   case KernelArgument::Kind::Step:
     return step.step;
   case KernelArgument::Kind::Buffer:
-    return getPointer(b, argument.index);
+    return getPointer(b, argument.buffer);
   case KernelArgument::Kind::Vector:
     return getVector(b, argument.index);
   case KernelArgument::Kind::Number:
@@ -171,48 +177,60 @@ Value StepEmitter::getArgument(ImplicitLocOpBuilder &b,
   llvm_unreachable("covered switch");
 }
 
-void StepEmitter::emitRowLoop(ImplicitLocOpBuilder &b, const Task &task) {
-  KernelCall call = kernels.getCall(task);
+void StepEmitter::emitRowLoop(ImplicitLocOpBuilder &b, TaskRowsOp loop) {
+  KernelCall call = kernels.getCall(loop);
   SmallVector<Value> operands;
   for (KernelArgument argument : call.arguments)
     operands.push_back(getArgument(b, argument));
-  auto [begin, end] = getShare(b, task.domain);
+  auto [begin, end] = getShare(b, loop.getDomain());
   operands.append({begin, end});
   func::CallOp::create(b, call.function, operands);
 }
 
-void StepEmitter::emitCall(ImplicitLocOpBuilder &b, const Node &node) {
-  SmallVector<Value> inputs;
-  for (unsigned input : node.inputs)
-    if (graph.buffers[input].kind != Buffer::Kind::Cache)
-      inputs.push_back(getPointer(b, input));
-  auto output = [&] { return getPointer(b, node.outputs.front()); };
-  Value rows = node.domain == Domain::Rows ? step.rows : step.outputs;
+Value StepEmitter::getCache(ImplicitLocOpBuilder &b, Value cache) {
+  auto index = static_cast<int64_t>(cache.getDefiningOp<CacheOp>().getIndex());
+  return makeNumber(b, index);
+}
 
-  if (node.kind == Node::Kind::AllReduce || node.kind == Node::Kind::AllGather)
-    return runtime.meet(b, step, node.kind == Node::Kind::AllGather, inputs[0],
-                        output(), getPointer(b, node.outputs[1]),
-                        graph.buffers[node.inputs.front()].width,
-                        graph.buffers[node.outputs.front()].width, rows);
-  if (auto linear = dyn_cast<LinearOp>(node.op)) {
-    int64_t weight = weights.getIndex(linear.getWeight(), WeightUseKind::Linear,
-                                      linear.getTransposed());
-    Value bias;
-    if (Value vector = linear.getBias())
-      bias = getVector(b, weights.getIndex(vector, WeightUseKind::Vector));
-    else
-      bias = LLVM::ZeroOp::create(b, step.arena.getType());
-    runtime.linear(b, step, makeNumber(b, weight), inputs[0], bias, output(),
-                   linear.getFirstColumn(), linear.getEndColumn(), rows);
-    return;
-  }
-  Value cache = makeNumber(b, node.index);
-  if (node.kind == Node::Kind::Append) {
-    runtime.append(b, step, cache, inputs[0], inputs[1]);
-    return;
-  }
-  Value parameters =
-      LLVM::AddressOfOp::create(b, attention.get(b, cast<AttendOp>(node.op)));
-  runtime.attend(b, step, cache, inputs[0], inputs[1], inputs[2], output(),
-                 parameters);
+void StepEmitter::emitProduct(ImplicitLocOpBuilder &b, TaskProductOp task) {
+  Value input = getPointer(b, task.getInput());
+  int64_t weight = weights.getIndex(task.getWeight(), WeightUseKind::Linear,
+                                    task.getTransposed());
+  Value bias;
+  if (Value vector = task.getBias())
+    bias = getVector(b, weights.getIndex(vector, WeightUseKind::Vector));
+  else
+    bias = LLVM::ZeroOp::create(b, step.arena.getType());
+  Value index = makeNumber(b, weight);
+  runtime.linear(b, step, index, input, bias, getPointer(b, task.getOutput()),
+                 task.getFirstColumn(), task.getEndColumn(),
+                 getRows(task.getDomain()));
+}
+
+void StepEmitter::emitAppend(ImplicitLocOpBuilder &b, TaskAppendOp task) {
+  Value key = getPointer(b, task.getKey());
+  Value value = getPointer(b, task.getValue());
+  runtime.append(b, step, getCache(b, task.getCache()), key, value);
+}
+
+void StepEmitter::emitAttend(ImplicitLocOpBuilder &b, TaskAttendOp task) {
+  Value query = getPointer(b, task.getQuery());
+  Value key = getPointer(b, task.getKey());
+  Value value = getPointer(b, task.getValue());
+  Value cache = getCache(b, task.getCache());
+  Value parameters = LLVM::AddressOfOp::create(b, attention.get(b, task));
+  runtime.attend(b, step, cache, query, key, value,
+                 getPointer(b, task.getOutput()), parameters);
+}
+
+void StepEmitter::emitExchange(ImplicitLocOpBuilder &b, TaskExchangeOp task) {
+  auto widthOf = [](Value buffer) {
+    return cast<BufferType>(buffer.getType()).getWidth();
+  };
+  Value input = getPointer(b, task.getInput());
+  Value output = getPointer(b, task.getOutput());
+  Value scratch = getPointer(b, task.getScratch());
+  runtime.meet(b, step, task.getKind() == ExchangeKind::Gather, input, output,
+               scratch, widthOf(task.getInput()), widthOf(task.getOutput()),
+               getRows(task.getDomain()));
 }

@@ -10,7 +10,6 @@
 
 #include "RowKernels.h"
 #include "lib/Conversion/StepPlanning/AttentionParameters.h"
-#include "lib/Conversion/StepPlanning/StepLayout.h"
 
 namespace sluice::tocpu {
 
@@ -26,54 +25,56 @@ struct SharedCode {
   AttentionParameters attention;
 };
 
-/// Emits a step function: the tasks in their order, with barriers where
-/// intervals change. At a checkpoint its one block ends, and where no row lives
-/// the function returns; the code behind it counts rows anew.
+/// Emits a step function: the tasks in their order, with the barriers between
+/// them. At a checkpoint its one block ends, and where no row lives the
+/// function returns; the code behind it counts rows anew.
 class StepEmitter {
 public:
-  StepEmitter(SharedCode &shared, const StepGraph &graph,
-              const StepSchedule &schedule, const StepLayout &layout,
-              int64_t lanes)
-      : symbols(shared.symbols), graph(graph), layout(layout), runtime(symbols),
-        kernels(symbols, shared.kernels, graph, schedule, runtime, weights,
-                lanes),
-        attention(shared.attention), schedule(schedule) {}
+  StepEmitter(SharedCode &shared, ir::StepOp planned, int64_t lanes)
+      : symbols(shared.symbols), planned(planned), runtime(symbols),
+        kernels(symbols, shared.kernels, runtime, weights, lanes),
+        attention(shared.attention) {}
 
-  /// Emits the function `name`; the barriers that it has.
-  unsigned emit(mlir::Location loc, llvm::StringRef name,
-                llvm::ArrayRef<unsigned> intervals);
+  /// Emits the function `name`.
+  void emit(llvm::StringRef name);
 
   const WeightUses &getWeights() const { return weights; }
 
 private:
   mlir::func::FuncOp createFunction(mlir::Location loc, llvm::StringRef name);
-  void emitCheckpoint(mlir::ImplicitLocOpBuilder &b, const Node &node);
-  void moveRows(mlir::ImplicitLocOpBuilder &b, const Node &node);
-  void emitRowLoop(mlir::ImplicitLocOpBuilder &b, const Task &task);
-  void emitCall(mlir::ImplicitLocOpBuilder &b, const Node &node);
-  mlir::Value getPointer(mlir::ImplicitLocOpBuilder &b, unsigned buffer);
+  void emitTask(mlir::ImplicitLocOpBuilder &b, mlir::Operation *task);
+  void emitCheckpoint(mlir::ImplicitLocOpBuilder &b, ir::TaskCheckpointOp task);
+  void moveRows(mlir::ImplicitLocOpBuilder &b, mlir::ValueRange buffers);
+  void emitRowLoop(mlir::ImplicitLocOpBuilder &b, ir::TaskRowsOp loop);
+  void emitProduct(mlir::ImplicitLocOpBuilder &b, ir::TaskProductOp task);
+  void emitAppend(mlir::ImplicitLocOpBuilder &b, ir::TaskAppendOp task);
+  void emitAttend(mlir::ImplicitLocOpBuilder &b, ir::TaskAttendOp task);
+  void emitExchange(mlir::ImplicitLocOpBuilder &b, ir::TaskExchangeOp task);
+  mlir::Value getPointer(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer);
   mlir::Value getVector(mlir::ImplicitLocOpBuilder &b, int64_t weight);
   mlir::Value getArgument(mlir::ImplicitLocOpBuilder &b,
                           KernelArgument argument);
+  mlir::Value getCache(mlir::ImplicitLocOpBuilder &b, mlir::Value cache);
+  mlir::Value getRows(ir::ValueDomain domain) const {
+    return domain == ir::ValueDomain::Rows ? step.rows : step.outputs;
+  }
   /// This thread's share of the rows of a domain, as two indices.
   std::pair<mlir::Value, mlir::Value> getShare(mlir::ImplicitLocOpBuilder &b,
-                                               Domain domain);
+                                               ir::ValueDomain domain);
 
   mlir::SymbolTable &symbols;
-  const StepGraph &graph;
-  const StepLayout &layout;
+  ir::StepOp planned;
   RuntimeCalls runtime;
   WeightUses weights;
   RowKernels kernels;
   AttentionParameters &attention;
-  const StepSchedule &schedule;
   StepArguments step;
   mlir::Block *exit = nullptr; // where a step without living rows ends
   // Computed once: each block dominates those behind it.
-  llvm::DenseMap<unsigned, mlir::Value> pointers; // of buffers
-  llvm::DenseMap<int64_t, mlir::Value> vectors;   // of weights
+  llvm::DenseMap<mlir::Value, mlir::Value> pointers; // of buffers
+  llvm::DenseMap<int64_t, mlir::Value> vectors;      // of weights
   /// Computed once between checkpoints.
-  llvm::DenseMap<Domain, std::pair<mlir::Value, mlir::Value>> shares;
+  llvm::DenseMap<ir::ValueDomain, std::pair<mlir::Value, mlir::Value>> shares;
 };
 
 } // namespace sluice::tocpu

@@ -162,13 +162,13 @@ SmallVector<Value> BlockCode::forEach(int64_t count, ValueRange initial,
                                (turn + 1) * workers <= count, count));
     return body(turns, initial);
   }
-  int64_t step = RowShape::mostTurns * workers;
+  int64_t step = RowShape::maxTurns * workers;
   auto loop =
       scf::ForOp::create(b, index(0), index(count), index(step), initial);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value first = addIndices(loop.getInductionVar(), worker);
-  for (int64_t turn = 0; turn < RowShape::mostTurns; ++turn)
+  for (int64_t turn = 0; turn < RowShape::maxTurns; ++turn)
     turns.push_back(makeTurn(addIndices(first, index(turn * workers)),
                              count % step == 0, count));
   SmallVector<Value> next = body(turns, loop.getRegionIterArgs());

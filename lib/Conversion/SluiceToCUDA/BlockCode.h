@@ -36,11 +36,11 @@ struct RowShape {
   int64_t countTurns(int64_t count) const;
   /// Whether it has them all at once, and not in a loop.
   bool isUnrolled(int64_t count) const {
-    return countTurns(count) <= mostTurns;
+    return countTurns(count) <= maxTurns;
   }
 
   /// As much of a thread's share as is asked for at once.
-  static constexpr int64_t mostTurns = 4;
+  static constexpr int64_t maxTurns = 4;
 };
 
 /// For one block that goes over `columns` columns: so many threads that each

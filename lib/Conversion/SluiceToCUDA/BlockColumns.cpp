@@ -15,6 +15,7 @@
 
 using namespace mlir;
 using namespace sluice::ir;
+using namespace sluice::planning;
 using namespace sluice::tocuda;
 
 void BlockEmitter::emitColumns(const LoopItem &item) {
@@ -65,15 +66,15 @@ void BlockEmitter::loadInputs(const LoopItem &item, ArrayRef<Turn> turns) {
   for (const Turn &turn : turns)
     columns.push_back(code.scaleIndex(turn.number, lanes));
   for (const ColumnPass &pass : item.passes) {
-    for (unsigned input : pass.node->inputs) {
+    for (Value input : getRowOperands(pass.op)) {
       Turns &values = registers[input];
       if (values.empty())
         for (Value column : columns)
           values.push_back(
-              code.loadLanes(operands.rows.at(input), {row, column}, lanes));
+              code.loadLanes(getMemory(input), {row, column}, lanes));
     }
     if (pass.isLast())
-      registers[pass.node->outputs.front()].resize(turns.size());
+      registers[pass.op->getResult(0)].resize(turns.size());
   }
   if (!held.weights)
     loadWeights(item, turns);
@@ -95,52 +96,53 @@ void BlockEmitter::loadWeights(const LoopItem &item, ArrayRef<Turn> turns) {
 /// has one.
 Value BlockEmitter::emitPass(const ColumnPass &pass, const Turn &turn,
                              size_t number, Value carried) {
-  const Node &node = *pass.node;
   if (!pass.isLast()) {
-    Value x = registers[node.inputs.front()][number];
+    Value x = registers[pass.op->getOperand(0)][number];
     return code.select(turn, emitReduce(pass, x, carried), carried);
   }
-  if (node.kind == Node::Kind::RowOperand) {
-    emitOperand(node, turn, registers[node.inputs.front()][number]);
+  if (auto operand = dyn_cast<ToOperandOp>(pass.op)) {
+    emitOperand(operand, turn, registers[operand.getInput()][number]);
     return {};
   }
-  unsigned output = node.outputs.front();
+  Value output = pass.op->getResult(0);
   Value result = emitMap(pass, number);
   registers[output][number] = result;
-  if (!inRegisters[output])
-    code.storeLanes(turn, result, operands.rows.at(output),
+  if (loop.getBuffer(output))
+    code.storeLanes(turn, result, getMemory(output),
                     {row, code.scaleIndex(turn.number, lanes)});
   return {};
 }
 
 Value BlockEmitter::emitMap(const ColumnPass &pass, size_t turn) {
-  const Node &node = *pass.node;
-  auto input = [&](unsigned i) { return registers[node.inputs[i]][turn]; };
+  auto input = [&](Value rows) { return registers[rows][turn]; };
   auto weight = [&](Value of) { return weights[of][turn]; };
   auto all = [&](Value scalar) { return code.broadcast(scalar, lanes); };
-  return llvm::TypeSwitch<Operation *, Value>(node.op)
-      .Case([&](AllReduceOp op) {
-        Value sum = input(0);
+  return llvm::TypeSwitch<Operation *, Value>(pass.op)
+      .Case([&](AddBiasOp op) {
+        Value sum = input(op.getInput());
         for (Value bias : op.getBiases())
           sum = arith::AddFOp::create(b, sum, weight(bias));
         return sum;
       })
-      .Case([&](AddOp) { return arith::AddFOp::create(b, input(0), input(1)); })
+      .Case([&](AddOp op) {
+        return arith::AddFOp::create(b, input(op.getLhs()), input(op.getRhs()));
+      })
       .Case([&](ActivationOp op) {
-        return emitActivation(b, op.getKind(), input(0));
+        return emitActivation(b, op.getKind(), input(op.getInput()));
       })
       .Case([&](GateOp op) {
-        Value gate = emitActivation(b, op.getKind(), input(0));
-        return arith::MulFOp::create(b, gate, input(1));
+        Value gate = emitActivation(b, op.getKind(), input(op.getGate()));
+        return arith::MulFOp::create(b, gate, input(op.getInput()));
       })
       .Case([&](RmsNormOp op) {
-        Value scaled =
-            arith::MulFOp::create(b, input(0), all(scalars.at(&node).inverse));
+        Value scaled = arith::MulFOp::create(b, input(op.getInput()),
+                                             all(scalars.at(op).inverse));
         return arith::MulFOp::create(b, scaled, weight(op.getWeight()));
       })
       .Case([&](LayerNormOp op) -> Value {
-        const Scalars &scalar = scalars.at(&node);
-        Value centred = arith::SubFOp::create(b, input(0), all(scalar.mean));
+        const Scalars &scalar = scalars.at(op);
+        Value centred =
+            arith::SubFOp::create(b, input(op.getInput()), all(scalar.mean));
         Value scaled = arith::MulFOp::create(b, centred, all(scalar.inverse));
         if (!op.getBias())
           return arith::MulFOp::create(b, scaled, weight(op.getWeight()));
@@ -153,12 +155,12 @@ Value BlockEmitter::emitMap(const ColumnPass &pass, size_t turn) {
 Value BlockEmitter::emitReduce(const ColumnPass &pass, Value x, Value sum) {
   if (!pass.isSum())
     return emitLargest(x, sum);
-  bool isLayerNorm = isa<LayerNormOp>(pass.node->op);
+  bool isLayerNorm = isa<LayerNormOp>(pass.op);
   if (isLayerNorm && pass.number == 0)
     return arith::AddFOp::create(b, sum, x);
   if (isLayerNorm)
-    x = arith::SubFOp::create(
-        b, x, code.broadcast(scalars.at(pass.node).mean, lanes));
+    x = arith::SubFOp::create(b, x,
+                              code.broadcast(scalars.at(pass.op).mean, lanes));
   return math::FmaOp::create(b, x, x, sum);
 }
 
@@ -166,24 +168,23 @@ void BlockEmitter::finishReduction(const ColumnPass &pass, Value result) {
   if (pass.isSum())
     finishSum(pass, result);
   else
-    finishLargest(*pass.node, result);
+    finishLargest(cast<ToOperandOp>(pass.op), result);
 }
 
 void BlockEmitter::finishSum(const ColumnPass &pass, Value sum) {
-  const Node &node = *pass.node;
+  Operation *op = pass.op;
   auto constant = [&](double value) {
     return emitConstant(b, b.getF32Type(), value);
   };
-  double width = static_cast<double>(graph.buffers[node.inputs.front()].width);
+  double width = static_cast<double>(getWidth(op->getOperand(0).getType()));
   Value mean = arith::DivFOp::create(b, sum, constant(width));
-  Scalars &scalar = scalars[&node];
-  if (isa<LayerNormOp>(node.op) && pass.number == 0) {
+  Scalars &scalar = scalars[op];
+  if (isa<LayerNormOp>(op) && pass.number == 0) {
     scalar.mean = mean;
     return;
   }
-  APFloat epsilon = isa<RmsNormOp>(node.op)
-                        ? cast<RmsNormOp>(node.op).getEpsilon()
-                        : cast<LayerNormOp>(node.op).getEpsilon();
+  APFloat epsilon = isa<RmsNormOp>(op) ? cast<RmsNormOp>(op).getEpsilon()
+                                       : cast<LayerNormOp>(op).getEpsilon();
   Value square =
       arith::AddFOp::create(b, mean, constant(epsilon.convertToDouble()));
   scalar.inverse =

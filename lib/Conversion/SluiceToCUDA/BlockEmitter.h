@@ -23,31 +23,31 @@ struct OperandMemory {
 
 /// What the code of a kernel refers to.
 struct BlockOperands {
-  llvm::DenseMap<unsigned, mlir::Value> rows; // memref<?xNxf32> of buffers
+  llvm::DenseMap<mlir::Value, mlir::Value> rows; // memref<?xNxf32> of buffers
   llvm::DenseMap<mlir::Value, mlir::Value> vectors; // memref<Nxf32> of weights
-  llvm::DenseMap<int64_t, mlir::Value> ropeTables;  // memref<?xRxf32>
-  llvm::DenseMap<unsigned, OperandMemory> operandRows; // of buffers
-  mlir::Value positions;                               // memref<?xi32>
-  mlir::Value outputRows;                              // memref<?xi32>
+  llvm::DenseMap<mlir::Value, mlir::Value> ropeTables;    // memref<?xRxf32>
+  llvm::DenseMap<mlir::Value, OperandMemory> operandRows; // of buffers
+  mlir::Value positions;                                  // memref<?xi32>
+  mlir::Value outputRows;                                 // memref<?xi32>
 };
 
 /// Emits what is done for one row by its threads.
 class BlockEmitter {
 public:
   BlockEmitter(mlir::ImplicitLocOpBuilder &b, BlockCode &code,
-               const StepGraph &graph, const llvm::BitVector &inRegisters,
-               const HeldRows &held, const BlockOperands &operands)
-      : b(b), code(code), graph(graph), inRegisters(inRegisters), held(held),
-        operands(operands), order(inRegisters) {}
+               ir::TaskRowsOp loop, const HeldRows &held,
+               const BlockOperands &operands)
+      : b(b), code(code), loop(loop), items(formItems(loop)), held(held),
+        operands(operands), order(loop) {}
 
   /// Emits what can be done for a row loop before its rows are there: loads
   /// weights into registers that are free.
-  void emitEarly(llvm::ArrayRef<LoopItem> items);
-  /// Emits the items for the row `row`, an index.
-  void emit(llvm::ArrayRef<LoopItem> items, mlir::Value row);
+  void emitEarly();
+  /// Emits the body of the loop for the row `row`, an index.
+  void emit(mlir::Value row);
 
 private:
-  /// Scalars that a node's passes have left for its next ones.
+  /// Scalars that an op's passes have left for its next ones.
   struct Scalars {
     mlir::Value mean;
     mlir::Value inverse; // of the root of the mean square
@@ -58,13 +58,18 @@ private:
   /// The number of a column for that of a vector.
   using ToColumn = llvm::function_ref<mlir::Value(mlir::Value number)>;
 
-  // BlockOps.cpp: nodes with loops of their own.
-  void emitNode(const Node &node);
-  void emitSelect(const Node &node);
-  void emitSplit(const Node &node);
-  void emitConcat(const Node &node);
-  void emitRope(const Node &node);
-  void copyRest(const Node &node);
+  /// The memory of rows that have some.
+  mlir::Value getMemory(mlir::Value rows) {
+    return operands.rows.at(loop.getBuffer(rows));
+  }
+
+  // BlockOps.cpp: ops with loops of their own.
+  void emitOp(mlir::Operation *op);
+  void emitSelect(ir::SelectOutputsOp op);
+  void emitSplit(ir::SplitQKVOp op);
+  void emitConcat(ir::ConcatOp op);
+  void emitRotate(ir::RotateOp op);
+  void copyRest(ir::RotateOp op);
   mlir::Value loadIndex(mlir::Value numbers);
   Turns copyTurns(llvm::ArrayRef<Turn> turns, int64_t lanes, mlir::Value source,
                   mlir::Value sourceRow, ToColumn from, mlir::Value target,
@@ -87,22 +92,22 @@ private:
   // BlockOperands.cpp
   mlir::Value emitLargest(mlir::Value x, mlir::Value largest);
   mlir::Value larger(mlir::Value lhs, mlir::Value rhs);
-  void finishLargest(const Node &node, mlir::Value largest);
-  void emitOperand(const Node &node, const Turn &turn, mlir::Value x);
+  void finishLargest(ir::ToOperandOp op, mlir::Value largest);
+  void emitOperand(ir::ToOperandOp op, const Turn &turn, mlir::Value x);
   void emitBlockSums(const OperandMemory &memory, const Turn &turn,
                      mlir::Value rounded);
 
   mlir::ImplicitLocOpBuilder &b;
   BlockCode &code;
-  const StepGraph &graph;
-  const llvm::BitVector &inRegisters;
+  ir::TaskRowsOp loop;
+  const llvm::SmallVector<LoopItem> items;
   const HeldRows &held;
   const BlockOperands &operands;
   mlir::Value row;
   int64_t lanes = 0; // of the loop over columns at hand
-  llvm::DenseMap<const Node *, Scalars> scalars;
-  /// The columns that the thread has of buffers, and of vector weights.
-  llvm::DenseMap<unsigned, Turns> registers;
+  llvm::DenseMap<mlir::Operation *, Scalars> scalars;
+  /// The columns that the thread has of rows, and of vector weights.
+  llvm::DenseMap<mlir::Value, Turns> registers;
   llvm::DenseMap<mlir::Value, Turns> weights;
   ThreadOrder order;
 };

@@ -18,6 +18,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
+using namespace sluice::ir;
+using namespace sluice::planning;
 using namespace sluice::tocuda;
 
 /// i32, or a vector of it, as `type` is of f32.
@@ -58,7 +60,7 @@ Value BlockEmitter::emitLargest(Value x, Value largest) {
 
 /// From the largest magnitude of a row to the power of two that scales it.
 /// Rows with an infinity or a NaN are not scaled, and stay broken.
-void BlockEmitter::finishLargest(const Node &node, Value largest) {
+void BlockEmitter::finishLargest(ToOperandOp op, Value largest) {
   Type i32 = b.getI32Type(), f32 = b.getF32Type();
   auto number = [&](int32_t value) { return integer(b, i32, value); };
   constexpr int32_t bias = 127, broken = 128, mantissaBits = 23; // of f32
@@ -76,14 +78,13 @@ void BlockEmitter::finishLargest(const Node &node, Value largest) {
   Value isBroken = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, field,
                                          number(broken + bias));
   exponent = arith::SelectOp::create(b, isBroken, number(0), exponent);
-  scalars[&node].factor =
+  scalars[op].factor =
       powerOfTwo(arith::SubIOp::create(b, number(bias), exponent));
   Value scale = powerOfTwo(arith::AddIOp::create(b, exponent, number(bias)));
   Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                         code.getThread(), code.index(0));
   code.onlyIf(isFirst, [&] {
-    code.store(scale, operands.operandRows.at(node.outputs.front()).scales,
-               row);
+    code.store(scale, operands.operandRows.at(loop.getBuffer(op)).scales, row);
   });
 }
 
@@ -91,12 +92,12 @@ void BlockEmitter::finishLargest(const Node &node, Value largest) {
 // Rows
 //===----------------------------------------------------------------------===//
 
-void BlockEmitter::emitOperand(const Node &node, const Turn &turn, Value x) {
-  const OperandMemory &memory = operands.operandRows.at(node.outputs.front());
+void BlockEmitter::emitOperand(ToOperandOp op, const Turn &turn, Value x) {
+  const OperandMemory &memory = operands.operandRows.at(loop.getBuffer(op));
   Type element = cast<MemRefType>(memory.rows.getType()).getElementType();
-  if (node.index > 0)
+  if (countPasses(op) > 1)
     x = arith::MulFOp::create(b, x,
-                              code.broadcast(scalars.at(&node).factor, lanes));
+                              code.broadcast(scalars.at(op).factor, lanes));
   Value rounded =
       arith::TruncFOp::create(b, VectorType::get({lanes}, element), x);
   code.storeLanes(turn, rounded, memory.rows,

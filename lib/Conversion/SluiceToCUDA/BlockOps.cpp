@@ -9,27 +9,28 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::tocuda;
 
-void BlockEmitter::emit(ArrayRef<LoopItem> items, Value rowIndex) {
+void BlockEmitter::emit(Value rowIndex) {
   row = rowIndex;
   for (const LoopItem &item : items) {
     if (order.needsBarrier(item))
       code.barrier();
-    if (item.node)
-      emitNode(*item.node);
+    if (item.op)
+      emitOp(item.op);
     else
       emitColumns(item);
     for (auto entry : llvm::make_early_inc_range(registers))
-      if (!held.buffers.contains(entry.first))
+      if (!held.rows.contains(entry.first))
         registers.erase(entry.first);
   }
 }
 
-void BlockEmitter::emitEarly(ArrayRef<LoopItem> items) {
+void BlockEmitter::emitEarly() {
   if (!held.weights)
     return;
   for (const LoopItem &item : items) {
@@ -43,19 +44,13 @@ void BlockEmitter::emitEarly(ArrayRef<LoopItem> items) {
   }
 }
 
-void BlockEmitter::emitNode(const Node &node) {
-  switch (node.kind) {
-  case Node::Kind::SelectOutputs:
-    return emitSelect(node);
-  case Node::Kind::SplitQKV:
-    return emitSplit(node);
-  case Node::Kind::Concat:
-    return emitConcat(node);
-  case Node::Kind::Rope:
-    return emitRope(node);
-  default:
-    llvm_unreachable("not in row loops");
-  }
+void BlockEmitter::emitOp(Operation *op) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](SelectOutputsOp op) { emitSelect(op); })
+      .Case([&](SplitQKVOp op) { emitSplit(op); })
+      .Case([&](ConcatOp op) { emitConcat(op); })
+      .Case([&](RotateOp op) { emitRotate(op); })
+      .Default([](Operation *) { llvm_unreachable("not in row loops"); });
 }
 
 /// This row's number in memref<?xi32>, as an index.
@@ -90,20 +85,18 @@ void BlockEmitter::copy(int64_t columns, int64_t lanes, Value source,
   });
 }
 
-void BlockEmitter::emitSelect(const Node &node) {
-  unsigned output = node.outputs.front();
+void BlockEmitter::emitSelect(SelectOutputsOp op) {
+  Value output = op.getResult();
   Value from = loadIndex(operands.outputRows);
-  int64_t width = graph.buffers[output].width, lanes = getLanes({width});
+  int64_t width = getWidth(output.getType()), lanes = getLanes({width});
   auto toColumn = [&](Value number) { return code.scaleIndex(number, lanes); };
   code.forEach(width / lanes, [&](ArrayRef<Turn> turns) {
-    registers[output] =
-        copyTurns(turns, lanes, operands.rows.at(node.inputs.front()), from,
-                  toColumn, operands.rows.at(output), toColumn);
+    registers[output] = copyTurns(turns, lanes, getMemory(op.getInput()), from,
+                                  toColumn, getMemory(output), toColumn);
   });
 }
 
-void BlockEmitter::emitSplit(const Node &node) {
-  auto op = cast<SplitQKVOp>(node.op);
+void BlockEmitter::emitSplit(SplitQKVOp op) {
   int64_t dim = op.getHeadDim(), kvHeads = op.getKvHeads();
   int64_t lanes = getLanes({dim});
   // Columns of queries, keys and values: of all heads, or of one group's.
@@ -113,9 +106,9 @@ void BlockEmitter::emitSplit(const Node &node) {
                        kvHeads / groups * dim, kvHeads / groups * dim};
   int64_t all = widths[0] + widths[1] + widths[2];
 
-  Value source = operands.rows.at(node.inputs.front());
+  Value source = getMemory(op.getInput());
   int64_t begin = 0;
-  for (auto [output, width] : llvm::zip_equal(node.outputs, widths)) {
+  for (auto [output, width] : llvm::zip_equal(op.getResults(), widths)) {
     auto from = [&, width = width](Value number) {
       auto [group, rest] = code.divideIndex(number, width / lanes);
       Value column = code.addIndices(code.scaleIndex(group, all),
@@ -127,25 +120,25 @@ void BlockEmitter::emitSplit(const Node &node) {
     };
     auto to = [&](Value number) { return code.scaleIndex(number, lanes); };
     copy(groups * width, lanes, source,
-         groups == 1 ? ToColumn(fromOne) : ToColumn(from),
-         operands.rows.at(output), to);
+         groups == 1 ? ToColumn(fromOne) : ToColumn(from), getMemory(output),
+         to);
     begin += width;
   }
 }
 
-void BlockEmitter::emitConcat(const Node &node) {
-  Value target = operands.rows.at(node.outputs.front());
+void BlockEmitter::emitConcat(ConcatOp op) {
+  Value target = getMemory(op.getResult());
   SmallVector<int64_t> widths;
-  for (unsigned input : node.inputs)
-    widths.push_back(graph.buffers[input].width);
+  for (Value input : op.getInputs())
+    widths.push_back(getWidth(input.getType()));
   int64_t lanes = getLanes(widths);
   int64_t begin = 0;
-  for (auto [input, width] : llvm::zip_equal(node.inputs, widths)) {
+  for (auto [input, width] : llvm::zip_equal(op.getInputs(), widths)) {
     auto from = [&](Value number) { return code.scaleIndex(number, lanes); };
     auto to = [&](Value number) {
       return code.addIndices(code.scaleIndex(number, lanes), code.index(begin));
     };
-    copy(width, lanes, operands.rows.at(input), from, target, to);
+    copy(width, lanes, getMemory(input), from, target, to);
     begin += width;
   }
 }
@@ -161,7 +154,7 @@ namespace {
 /// for the row's position and the pair.
 class Rotation {
 public:
-  Rotation(ImplicitLocOpBuilder &b, BlockCode &code, RopeOp op)
+  Rotation(ImplicitLocOpBuilder &b, BlockCode &code, RotateOp op)
       : b(b), code(code), isHalf(op.getStyle() == RopeStyle::Half),
         dim(op.getHeadDim()), pairs(op.getRotaryDim() / 2),
         lanes(getLanes({pairs, dim})) {}
@@ -235,11 +228,11 @@ void Rotation::store(const Turn &turn, const Inputs &in, Value y, Value row) {
   code.storeLanes(turn, y1, y, {row, in.second});
 }
 
-void BlockEmitter::emitRope(const Node &node) {
-  auto op = cast<RopeOp>(node.op);
-  Value x = operands.rows.at(node.inputs.front());
-  Value y = operands.rows.at(node.outputs.front());
-  Value table = operands.ropeTables.at(node.index);
+void BlockEmitter::emitRotate(RotateOp op) {
+  Value x = getMemory(op.getInput());
+  Value y = getMemory(op.getResult());
+  auto rotations = op.getRotations().getDefiningOp<RotationsOp>();
+  Value table = operands.ropeTables.at(rotations.getTable());
   Value position = loadIndex(operands.positions);
   Rotation rotation(b, code, op);
   code.forEach(rotation.count(op.getHeads()), [&](ArrayRef<Turn> turns) {
@@ -249,13 +242,12 @@ void BlockEmitter::emitRope(const Node &node) {
     for (auto [turn, in] : llvm::zip_equal(turns, inputs))
       rotation.store(turn, in, y, row);
   });
-  if (op.getRotaryDim() != op.getHeadDim())
-    copyRest(node);
+  if (op.getRotaryDim() != static_cast<int64_t>(op.getHeadDim()))
+    copyRest(op);
 }
 
 /// Copies the features of each head that are not rotated.
-void BlockEmitter::copyRest(const Node &node) {
-  auto op = cast<RopeOp>(node.op);
+void BlockEmitter::copyRest(RotateOp op) {
   int64_t dim = op.getHeadDim(), rotary = op.getRotaryDim();
   int64_t rest = dim - rotary, lanes = getLanes({rotary, dim});
   auto at = [&](Value number) {
@@ -265,6 +257,5 @@ void BlockEmitter::copyRest(const Node &node) {
     return code.addIndices(column, code.index(rotary));
   };
   copy(static_cast<int64_t>(op.getHeads()) * rest, lanes,
-       operands.rows.at(node.inputs.front()), at,
-       operands.rows.at(node.outputs.front()), at);
+       getMemory(op.getInput()), at, getMemory(op.getResult()), at);
 }

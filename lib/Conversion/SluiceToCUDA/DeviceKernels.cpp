@@ -8,11 +8,13 @@
 #include "DeviceKernels.h"
 
 #include "BlockEmitter.h"
+#include "lib/Conversion/StepPlanning/Programs.h"
 #include "lib/Conversion/StepPlanning/TaskSignature.h"
 #include "runtime/device/cuda/kernels/KernelABI.h"
 
 using namespace mlir;
 using namespace sluice::ir;
+using namespace sluice::planning;
 using namespace sluice::tocuda;
 
 using Kind = KernelParameter::Kind;
@@ -21,30 +23,38 @@ using Kind = KernelParameter::Kind;
 // Parameters
 //===----------------------------------------------------------------------===//
 
-SmallVector<KernelParameter> DeviceKernels::getParameters(const Node &node) {
+SmallVector<KernelParameter> DeviceKernels::getParameters(TaskRowsOp loop,
+                                                          Operation *op) {
   SmallVector<KernelParameter> parameters;
-  if (node.kind == Node::Kind::SelectOutputs)
-    parameters.push_back({Kind::OutputRows, 0});
-  if (node.kind == Node::Kind::Rope)
-    parameters.append({{Kind::Positions, 0}, {Kind::RopeTable, node.index}});
-  for (Value weight : node.getVectorWeights())
+  if (isa<SelectOutputsOp>(op))
+    parameters.push_back({Kind::OutputRows});
+  if (auto rotations = dyn_cast<RotationsOp>(op))
+    return {
+        {Kind::Positions},
+        {Kind::RopeTable, getTableIndex(loop.getWeight(rotations.getTable()))}};
+  for (Value weight : getVectorWeights(op))
     parameters.push_back(
-        {Kind::Vector, weights.getIndex(weight, WeightUseKind::Vector)});
-  for (ArrayRef<unsigned> buffers :
-       {ArrayRef<unsigned>(node.inputs), ArrayRef<unsigned>(node.outputs)})
-    for (unsigned buffer : buffers)
-      if (!schedule.inRegisters[buffer])
-        parameters.push_back({Kind::Buffer, buffer});
-  if (node.kind == Node::Kind::RowOperand && node.index > 0)
-    parameters.append({{Kind::OperandSums, node.outputs.front()},
-                       {Kind::OperandScales, node.outputs.front()}});
+        {Kind::Vector,
+         weights.getIndex(loop.getWeight(weight), WeightUseKind::Vector)});
+  auto addBuffer = [&](Value rows) {
+    if (Value buffer = loop.getBuffer(rows))
+      parameters.push_back({Kind::Buffer, 0, buffer});
+  };
+  llvm::for_each(getRowOperands(op), addBuffer);
+  llvm::for_each(op->getResults(), addBuffer);
+  if (auto operand = dyn_cast<ToOperandOp>(op);
+      operand && operand.getOperand().getFormat() == OperandFormat::F16) {
+    Value buffer = loop.getBuffer(operand);
+    parameters.append(
+        {{Kind::OperandSums, 0, buffer}, {Kind::OperandScales, 0, buffer}});
+  }
   return parameters;
 }
 
-SmallVector<KernelParameter> DeviceKernels::getParameters(const Task &task) {
-  SmallVector<KernelParameter> parameters = {{Kind::Count, 0}};
-  for (const Node *node : task.nodes)
-    for (KernelParameter parameter : getParameters(*node))
+SmallVector<KernelParameter> DeviceKernels::getParameters(TaskRowsOp loop) {
+  SmallVector<KernelParameter> parameters = {{Kind::Count}};
+  for (Operation &op : loop.getRowOps())
+    for (KernelParameter parameter : getParameters(loop, &op))
       if (!llvm::is_contained(parameters, parameter))
         parameters.push_back(parameter);
   return parameters;
@@ -54,17 +64,17 @@ SmallVector<KernelParameter> DeviceKernels::getParameters(const Task &task) {
 // Sharing
 //===----------------------------------------------------------------------===//
 
-KernelLaunch DeviceKernels::getLaunch(const Task &task) {
+KernelLaunch DeviceKernels::getLaunch(TaskRowsOp loop) {
   KernelLaunch launch;
-  launch.parameters = getParameters(task);
-  launch.shape = getShape(task, graph, schedule.inRegisters);
-  auto getPlaces = [&](const Node &node) {
-    return findPlaces<KernelParameter>(getParameters(node), launch.parameters);
+  launch.parameters = getParameters(loop);
+  launch.shape = getShape(loop);
+  auto getPlaces = [&](Operation *op) {
+    return findPlaces<KernelParameter>(getParameters(loop, op),
+                                       launch.parameters);
   };
-  gpu::GPUFuncOp &kernel =
-      kernels[getSignature(task, graph, schedule, getPlaces)];
+  gpu::GPUFuncOp &kernel = kernels[getSignature(loop, getPlaces)];
   if (!kernel)
-    kernel = create(task, launch);
+    kernel = create(loop, launch);
   launch.kernel = kernel;
   return launch;
 }
@@ -74,16 +84,17 @@ KernelLaunch DeviceKernels::getLaunch(const Task &task) {
 //===----------------------------------------------------------------------===//
 
 /// Gives the code names for the vector weights behind its parameters.
-static void bindVectors(ImplicitLocOpBuilder &b, const Task &task,
+static void bindVectors(ImplicitLocOpBuilder &b, TaskRowsOp loop,
                         ArrayRef<KernelParameter> parameters,
                         ValueRange addresses, WeightUses &weights,
                         BlockOperands &operands) {
-  for (const Node *node : task.nodes)
-    for (Value weight : node->getVectorWeights()) {
+  for (Operation &op : loop.getRowOps())
+    for (Value weight : getVectorWeights(&op)) {
       if (operands.vectors.contains(weight))
         continue;
       KernelParameter parameter{
-          Kind::Vector, weights.getIndex(weight, WeightUseKind::Vector)};
+          Kind::Vector,
+          weights.getIndex(loop.getWeight(weight), WeightUseKind::Vector)};
       auto place = llvm::find(parameters, parameter) - parameters.begin();
       auto shape = cast<RankedTensorType>(weight.getType()).getShape();
       operands.vectors[weight] =
@@ -93,15 +104,15 @@ static void bindVectors(ImplicitLocOpBuilder &b, const Task &task,
 }
 
 /// The numbers of operand rows. Those of f32 are the rows themselves.
-static Type getElement(Builder &b, const Buffer &operand) {
-  bool isHalf = static_cast<OperandKind>(operand.format) == OperandKind::F16;
+static Type getElement(Builder &b, OperandAttr operand) {
+  bool isHalf = operand.getFormat() == OperandFormat::F16;
   return isHalf ? Type(b.getF16Type()) : b.getBF16Type();
 }
 
 /// Gives it names for the rest.
 static void bindRows(ImplicitLocOpBuilder &b,
                      ArrayRef<KernelParameter> parameters,
-                     const KernelModule::Frame &frame, const StepGraph &graph,
+                     const KernelModule::Frame &frame, TaskRowsOp loop,
                      BlockOperands &operands) {
   auto view = [&](Value address, ArrayRef<int64_t> shape, Type element) {
     return ViewOp::create(b, MemRefType::get(shape, element), address,
@@ -111,32 +122,37 @@ static void bindRows(ImplicitLocOpBuilder &b,
   Type f32 = b.getF32Type(), i32 = b.getI32Type();
   for (auto [parameter, address] :
        llvm::zip_equal(parameters, frame.parameters)) {
-    int64_t index = parameter.index;
     switch (parameter.kind) {
     case Kind::Count:
     case Kind::Vector:
       break;
     case Kind::Buffer: {
-      const Buffer &buffer = graph.buffers[index];
-      if (buffer.kind == Buffer::Kind::Operand)
-        operands.operandRows[index].rows =
-            view(address, {any, buffer.width}, getElement(b, buffer));
+      auto type = cast<BufferType>(parameter.buffer.getType());
+      if (OperandAttr operand = type.getOperand())
+        operands.operandRows[parameter.buffer].rows =
+            view(address, {any, type.getWidth()}, getElement(b, operand));
       else
-        operands.rows[index] = view(address, {any, buffer.width}, f32);
+        operands.rows[parameter.buffer] =
+            view(address, {any, type.getWidth()}, f32);
       break;
     }
     case Kind::OperandSums:
-      operands.operandRows[index].sums = view(
-          address,
-          {any, graph.buffers[index].width / sluice::cuda::operandBlock}, f32);
+      operands.operandRows[parameter.buffer].sums =
+          view(address,
+               {any, cast<BufferType>(parameter.buffer.getType()).getWidth() /
+                         sluice::cuda::operandBlock},
+               f32);
       break;
     case Kind::OperandScales:
-      operands.operandRows[index].scales = view(address, {any}, f32);
+      operands.operandRows[parameter.buffer].scales = view(address, {any}, f32);
       break;
     case Kind::RopeTable: {
-      auto table = cast<RopeTableAttr>(graph.ropeTables[index]);
-      int64_t rotary = 2 * table.getInverse().size();
-      operands.ropeTables[index] = view(address, {any, rotary}, f32);
+      for (Value table : loop.getWeightArguments()) {
+        auto type = dyn_cast<RopeTableType>(table.getType());
+        if (type && getTableIndex(loop.getWeight(table)) == parameter.index)
+          operands.ropeTables[table] =
+              view(address, {any, type.getRotaryDim()}, f32);
+      }
       break;
     }
     case Kind::Positions:
@@ -150,17 +166,21 @@ static void bindRows(ImplicitLocOpBuilder &b,
 }
 
 /// What a row loop does with each of its parameters.
-static SmallVector<ParameterUse> getUses(const Task &task,
+static SmallVector<ParameterUse> getUses(TaskRowsOp loop,
                                          ArrayRef<KernelParameter> parameters) {
-  auto reads = [&](unsigned buffer) {
-    return llvm::any_of(task.nodes, [&](const Node *node) {
-      return llvm::is_contained(node->inputs, buffer);
-    });
+  // What it writes itself it may read again, too.
+  auto reads = [&](Value buffer) {
+    if (llvm::is_contained(loop.getReads(), buffer))
+      return true;
+    auto place = llvm::find(loop.getWrites(), buffer);
+    Value rows = loop.getYield().getRows()[place - loop.getWrites().begin()];
+    return !llvm::hasSingleElement(rows.getUsers());
   };
   return llvm::map_to_vector(parameters, [&](const KernelParameter &parameter) {
     switch (parameter.kind) {
     case Kind::Buffer:
-      return reads(parameter.index) ? ParameterUse::Rows : ParameterUse::Result;
+      return reads(parameter.buffer) ? ParameterUse::Rows
+                                     : ParameterUse::Result;
     case Kind::Vector:
     case Kind::RopeTable:
       return ParameterUse::Constant;
@@ -173,36 +193,33 @@ static SmallVector<ParameterUse> getUses(const Task &task,
   });
 }
 
-gpu::GPUFuncOp DeviceKernels::create(const Task &task,
+gpu::GPUFuncOp DeviceKernels::create(TaskRowsOp loop,
                                      const KernelLaunch &launch) {
-  MLIRContext *context = task.nodes.front()->op->getContext();
+  MLIRContext *context = loop.getContext();
   SmallVector<Location> locations;
-  std::string name = "rows";
-  for (const Node *node : task.nodes) {
-    locations.push_back(node->op->getLoc());
-    name += "_" + getMnemonic(*node).str();
-  }
+  for (Operation &op : loop.getRowOps())
+    locations.push_back(op.getLoc());
   int64_t warps = launch.shape.threads / warpThreads;
-  SmallVector<ParameterUse> uses = getUses(task, launch.parameters);
+  SmallVector<LoopItem> items = formItems(loop);
+  SmallVector<ParameterUse> uses = getUses(loop, launch.parameters);
   BlockOperands operands;
   std::optional<BlockEmitter> emitter;
-  HeldRows held = findHeld(task, graph, launch.shape);
+  HeldRows held = findHeld(loop, launch.shape);
   return kernels.create(
       {.loc = FusedLoc::get(context, locations),
-       .name = name,
+       .name = nameRowKernel(loop),
        .parameters = uses,
        .shape = launch.shape,
-       .sharedWords = warps > 1 ? warps * countReductions(task.items) : 0,
+       .sharedWords = warps > 1 ? warps * countReductions(items) : 0,
        .word = Float32Type::get(context)},
       [&](ImplicitLocOpBuilder &b, KernelModule::Frame &frame) {
-        bindVectors(b, task, launch.parameters, frame.parameters, weights,
+        bindVectors(b, loop, launch.parameters, frame.parameters, weights,
                     operands);
-        emitter.emplace(b, frame.code, graph, schedule.inRegisters, held,
-                        operands);
-        emitter->emitEarly(task.items);
+        emitter.emplace(b, frame.code, loop, held, operands);
+        emitter->emitEarly();
       },
       [&](ImplicitLocOpBuilder &b, KernelModule::Frame &frame) {
-        bindRows(b, launch.parameters, frame, graph, operands);
-        emitter->emit(task.items, frame.row);
+        bindRows(b, launch.parameters, frame, loop, operands);
+        emitter->emit(frame.row);
       });
 }

@@ -9,7 +9,6 @@
 #define SLUICE_LIB_CONVERSION_SLUICETOCUDA_DEVICEKERNELS_H
 
 #include "BlockCode.h"
-#include "lib/Conversion/StepPlanning/StepSchedule.h"
 #include "lib/Conversion/StepPlanning/WeightUses.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -23,16 +22,17 @@ using namespace planning;
 struct KernelParameter {
   enum class Kind {
     Count,         // how many rows or outputs there are
-    Buffer,        // a buffer's start; `index` is the buffer
-    OperandSums,   // of an operand's blocks; `index` is its buffer
-    OperandScales, // of an operand's rows; the same
+    Buffer,        // the start of `buffer`
+    OperandSums,   // of the blocks of the operand in `buffer`
+    OperandScales, // of its rows
     Vector,        // a vector weight's start; `index` as WeightUses numbers it
     RopeTable,     // a table of all positions; `index` is the table's
     Positions,     // of the rows
     OutputRows,    // the row of each output
   };
   Kind kind;
-  int64_t index;
+  int64_t index = 0;
+  mlir::Value buffer = {};
 
   bool operator==(const KernelParameter &) const = default;
 };
@@ -102,20 +102,18 @@ private:
 /// Finds or makes the kernel of each row loop of a step.
 class DeviceKernels {
 public:
-  DeviceKernels(KernelModule &kernels, const StepGraph &graph,
-                const StepSchedule &schedule, WeightUses &weights)
-      : kernels(kernels), graph(graph), schedule(schedule), weights(weights) {}
+  DeviceKernels(KernelModule &kernels, WeightUses &weights)
+      : kernels(kernels), weights(weights) {}
 
-  KernelLaunch getLaunch(const Task &task);
+  KernelLaunch getLaunch(ir::TaskRowsOp loop);
 
 private:
-  llvm::SmallVector<KernelParameter> getParameters(const Node &node);
-  llvm::SmallVector<KernelParameter> getParameters(const Task &task);
-  mlir::gpu::GPUFuncOp create(const Task &task, const KernelLaunch &launch);
+  llvm::SmallVector<KernelParameter> getParameters(ir::TaskRowsOp loop,
+                                                   mlir::Operation *op);
+  llvm::SmallVector<KernelParameter> getParameters(ir::TaskRowsOp loop);
+  mlir::gpu::GPUFuncOp create(ir::TaskRowsOp loop, const KernelLaunch &launch);
 
   KernelModule &kernels;
-  const StepGraph &graph;
-  const StepSchedule &schedule;
   WeightUses &weights;
 };
 

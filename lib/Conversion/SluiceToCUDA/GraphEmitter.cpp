@@ -1,4 +1,5 @@
-//===- GraphEmitter.cpp - the list of a step ------------------------------===//
+//===- GraphEmitter.cpp - the list of a step's work
+//------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,48 +8,55 @@
 
 #include "GraphEmitter.h"
 
+#include "lib/Conversion/StepPlanning/Programs.h"
 #include "runtime/device/cuda/CudaProgramABI.h"
+
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace sluice::ir;
+using namespace sluice::planning;
 using namespace sluice::tocuda;
 
-static ValueDomain toValueDomain(Domain domain) {
-  return domain == Domain::Rows ? ValueDomain::Rows : ValueDomain::Outputs;
+static int64_t widthOf(Value buffer) {
+  return cast<BufferType>(buffer.getType()).getWidth();
 }
 
-void GraphEmitter::emit(Location loc, StringRef name) {
+static bool isSend(TaskInterface task) {
+  auto loop = dyn_cast<TaskRowsOp>(task.getOperation());
+  return loop && isa<SendRowsOp>(loop.getBody().front().front());
+}
+
+void GraphEmitter::emit(StringRef name) {
+  Location loc = planned.getLoc();
   auto module = cast<ModuleOp>(shared.symbols.getOp());
   ImplicitLocOpBuilder b(loc, module.getContext());
   b.setInsertionPointToEnd(module.getBody());
   auto op = GraphOp::create(b, name);
   shared.symbols.insert(op);
   b.setInsertionPointToStart(&op.getBody().emplaceBlock());
-  const Node *send = nullptr;
-  for (const Task &task : schedule.tasks) {
-    b.setLoc(task.nodes.front()->op->getLoc());
-    if (task.nodes.front()->kind == Node::Kind::Send) {
-      send = task.nodes.front();
+  TaskInterface send;
+  for (TaskInterface task : planned.getBody().getOps<TaskInterface>()) {
+    if (isSend(task)) {
+      send = task;
       continue;
     }
-    markLayer(b, task.nodes.front()->op->getParentOfType<LayerOp>());
+    b.setLoc(task.getLoc());
+    markLayer(b, task.getTaskLayer());
     emitTask(b, task);
   }
-  b.setLoc(loc);
   // The runtime takes the rows when all else has ended.
-  if (send)
-    emitCall(b, *send);
-  if (graph.logits) {
-    markLayer(b, LayerOp());
-    emitGreedyTokens(b);
+  if (send) {
+    b.setLoc(loc);
+    emitTask(b, send);
   }
 }
 
-/// What is emitted from here on is of the layer; null: of none.
-void GraphEmitter::markLayer(ImplicitLocOpBuilder &b, LayerOp op) {
-  IntegerAttr index = op ? op.getIndexAttr() : IntegerAttr();
+void GraphEmitter::markLayer(ImplicitLocOpBuilder &b,
+                             std::optional<int64_t> index) {
   if (index != layer)
-    GraphLayerOp::create(b, index);
+    GraphLayerOp::create(b,
+                         index ? b.getI64IntegerAttr(*index) : IntegerAttr());
   layer = index;
 }
 
@@ -56,14 +64,13 @@ void GraphEmitter::markLayer(ImplicitLocOpBuilder &b, LayerOp op) {
 // Addresses
 //===----------------------------------------------------------------------===//
 
-Value GraphEmitter::getBuffer(ImplicitLocOpBuilder &b, unsigned buffer,
+Value GraphEmitter::getBuffer(ImplicitLocOpBuilder &b, Value buffer,
                               int64_t part) {
   Value &address = buffers[{buffer, part}];
-  if (!address) {
-    Domain domain = graph.buffers[buffer].domain;
-    address = GraphValueOp::create(b, toValueDomain(domain),
-                                   layout[domain].offsets[buffer] + part);
-  }
+  if (!address)
+    address =
+        GraphValueOp::create(b, cast<BufferType>(buffer.getType()).getDomain(),
+                             getPlace(buffer) + part);
   return address;
 }
 
@@ -78,24 +85,25 @@ Value GraphEmitter::getMemory(ImplicitLocOpBuilder &b, GraphMemory memory,
   return address;
 }
 
-Value GraphEmitter::getCount(ImplicitLocOpBuilder &b, Domain domain) {
-  return getMemory(b, domain == Domain::Rows ? GraphMemory::Rows
-                                             : GraphMemory::Outputs);
+Value GraphEmitter::getCount(ImplicitLocOpBuilder &b, ValueDomain domain) {
+  return getMemory(b, domain == ValueDomain::Rows ? GraphMemory::Rows
+                                                  : GraphMemory::Outputs);
 }
 
 Value GraphEmitter::getParameter(ImplicitLocOpBuilder &b,
-                                 KernelParameter parameter, Domain domain) {
+                                 KernelParameter parameter,
+                                 ValueDomain domain) {
   using Kind = KernelParameter::Kind;
-  auto getWidth = [&] { return graph.buffers[parameter.index].width; };
+  Value buffer = parameter.buffer;
   switch (parameter.kind) {
   case Kind::Count:
     return getCount(b, domain);
   case Kind::Buffer:
-    return getBuffer(b, parameter.index);
+    return getBuffer(b, buffer);
   case Kind::OperandSums:
-    return getBuffer(b, parameter.index, SLUICE_OPERAND_SUMS(getWidth()));
+    return getBuffer(b, buffer, SLUICE_OPERAND_SUMS(widthOf(buffer)));
   case Kind::OperandScales:
-    return getBuffer(b, parameter.index, SLUICE_OPERAND_SCALES(getWidth()));
+    return getBuffer(b, buffer, SLUICE_OPERAND_SCALES(widthOf(buffer)));
   case Kind::Vector:
     return getMemory(b, GraphMemory::Vector, parameter.index);
   case Kind::RopeTable:
@@ -112,159 +120,147 @@ Value GraphEmitter::getParameter(ImplicitLocOpBuilder &b,
 // Tasks
 //===----------------------------------------------------------------------===//
 
-void GraphEmitter::emitTask(ImplicitLocOpBuilder &b, const Task &task) {
-  if (task.domain == Domain::Outputs && !hasOutputs) {
+void GraphEmitter::emitTask(ImplicitLocOpBuilder &b, TaskInterface task) {
+  if (task.getTaskDomain() == ValueDomain::Outputs && !hasOutputs) {
     GraphSelectOutputsOp::create(b);
     hasOutputs = true;
   }
-  if (task.isRowLoop())
-    return emitRowLoop(b, task);
-  if (task.isCheckpoint())
-    return emitCheckpoint(b, *task.nodes.front());
-  emitCall(b, *task.nodes.front());
+  llvm::TypeSwitch<Operation *>(task)
+      .Case([&](TaskRowsOp op) {
+        op.getRuntime() ? emitRuntimeRows(b, op) : emitRowLoop(b, op);
+      })
+      .Case([&](TaskProductOp op) { emitProduct(b, op); })
+      .Case([&](TaskAppendOp op) { emitAppend(b, op); })
+      .Case([&](TaskAttendOp op) { emitAttend(b, op); })
+      .Case([&](TaskExchangeOp op) { emitExchange(b, op); })
+      .Case([&](TaskCheckpointOp op) { emitCheckpoint(b, op); })
+      .Case([&](TaskSampleOp op) { emitSample(b, op); })
+      .Default([](Operation *) {
+        llvm_unreachable("no task that is planned for a GPU");
+      });
 }
 
-void GraphEmitter::emitRowLoop(ImplicitLocOpBuilder &b, const Task &task) {
-  KernelLaunch launch = kernels.getLaunch(task);
+void GraphEmitter::emitRowLoop(ImplicitLocOpBuilder &b, TaskRowsOp loop) {
+  KernelLaunch launch = kernels.getLaunch(loop);
   SmallVector<Value> words;
   for (KernelParameter parameter : launch.parameters)
-    words.push_back(getParameter(b, parameter, task.domain));
-  this->launch(b, launch.kernel, task.domain, launch.shape, words);
+    words.push_back(getParameter(b, parameter, loop.getDomain()));
+  this->launch(b, launch.kernel, loop.getDomain(), launch.shape, words);
 }
 
 void GraphEmitter::launch(ImplicitLocOpBuilder &b, gpu::GPUFuncOp kernel,
-                          Domain domain, RowShape shape, ValueRange words) {
-  LaunchKernelOp::create(b, shared.kernels.getName(kernel),
-                         toValueDomain(domain),
+                          ValueDomain domain, RowShape shape,
+                          ValueRange words) {
+  LaunchKernelOp::create(b, shared.kernels.getName(kernel), domain,
                          static_cast<int32_t>(shape.threads),
                          static_cast<int32_t>(shape.blocks), words);
   ++launches;
 }
 
-void GraphEmitter::emitCall(ImplicitLocOpBuilder &b, const Node &node) {
-  auto input = [&](unsigned i) { return getBuffer(b, node.inputs[i]); };
-  auto output = [&] { return getBuffer(b, node.outputs.front()); };
-  unsigned first =
-      node.outputs.empty() ? node.inputs.front() : node.outputs.front();
-  int64_t width = graph.buffers[first].width;
-  ValueDomain domain = toValueDomain(node.domain);
-
-  switch (node.kind) {
-  case Node::Kind::Receive:
-    GraphReceiveOp::create(b, output(), width);
-    return;
-  case Node::Kind::Send:
-    GraphSendOp::create(b, input(0), width);
-    return;
-  case Node::Kind::Embed: {
-    auto embed = cast<EmbedOp>(node.op);
-    GraphEmbedOp::create(
-        b, weights.getIndex(embed.getTable(), WeightUseKind::Rows),
-        embed.getBy(), output(), width);
-    return;
-  }
-  case Node::Kind::Operand: {
-    auto kind = static_cast<OperandKind>(graph.buffers[first].format);
-    Value from = input(0);
-    GraphOperandOp::create(b, domain, kind, from, output(), width);
-    return;
-  }
-  case Node::Kind::Linear:
-    return emitLinear(b, node);
-  case Node::Kind::GatedLinear:
-    return emitGatedLinear(b, node);
-  case Node::Kind::Append: {
-    Value key = input(0);
-    GraphAppendOp::create(b, node.index, key, input(1));
-    return;
-  }
-  case Node::Kind::Attend: {
-    LLVM::GlobalOp parameters =
-        shared.attention.get(b, cast<AttendOp>(node.op));
-    Value query = input(0);
-    GraphAttendOp::create(b, node.index, query, output(),
-                          parameters.getSymName());
-    return;
-  }
-  case Node::Kind::AllReduce:
-  case Node::Kind::AllGather:
-    return emitMeeting(b, node);
-  default:
-    llvm_unreachable("in row loops, or a checkpoint");
-  }
+/// What the runtime has kernels for, or does by itself.
+void GraphEmitter::emitRuntimeRows(ImplicitLocOpBuilder &b, TaskRowsOp loop) {
+  Value buffer = loop.getWrites().empty() ? loop.getReads().front()
+                                          : loop.getWrites().front();
+  int64_t width = widthOf(buffer);
+  llvm::TypeSwitch<Operation *>(&loop.getBody().front().front())
+      .Case([&](ReceivedRowsOp) {
+        GraphReceiveOp::create(b, getBuffer(b, buffer), width);
+      })
+      .Case([&](SendRowsOp) {
+        GraphSendOp::create(b, getBuffer(b, buffer), width);
+      })
+      .Case([&](EmbedOp op) {
+        int64_t weight = weights.getIndex(loop.getWeight(op.getTable()),
+                                          WeightUseKind::Rows);
+        GraphEmbedOp::create(b, weight, op.getBy(), getBuffer(b, buffer),
+                             width);
+      })
+      .Case([&](ToOperandOp op) {
+        auto kind = static_cast<OperandKind>(op.getOperand().getFormat());
+        Value from = getBuffer(b, loop.getReads().front());
+        GraphOperandOp::create(b, loop.getDomain(), kind, from,
+                               getBuffer(b, buffer), width);
+      })
+      .Default([](Operation *) { llvm_unreachable("generated code"); });
 }
 
-/// Null where the product has none.
-Value GraphEmitter::getBias(ImplicitLocOpBuilder &b, LinearOp product) {
-  Value vector = product.getBias();
+/// Null where there is no vector.
+Value GraphEmitter::getBias(ImplicitLocOpBuilder &b, Value vector) {
   if (!vector)
     return {};
   return getMemory(b, GraphMemory::Vector,
                    weights.getIndex(vector, WeightUseKind::Vector));
 }
 
-void GraphEmitter::emitLinear(ImplicitLocOpBuilder &b, const Node &node) {
-  auto linear = cast<LinearOp>(node.op);
-  int64_t weight = weights.getIndex(linear.getWeight(), WeightUseKind::Linear,
-                                    linear.getTransposed());
-  Value bias = getBias(b, linear), residual;
-  if (node.inputs.size() > 1)
-    residual = getBuffer(b, node.inputs[1]);
-  Value operand = getBuffer(b, node.inputs[0]);
-  Value output = getBuffer(b, node.outputs[0]);
-  GraphLinearOp::create(b, toValueDomain(node.domain), weight,
-                        linear.getFirstColumn(), linear.getEndColumn(), operand,
-                        bias, /*partner_bias=*/{}, residual, output,
-                        /*gate=*/{});
+void GraphEmitter::emitProduct(ImplicitLocOpBuilder &b, TaskProductOp task) {
+  bool transposed = task.getTransposed();
+  int64_t weight = task.getPartner()
+                       ? weights.getGatedIndex(task.getWeight(),
+                                               task.getPartner(), transposed)
+                       : weights.getIndex(task.getWeight(),
+                                          WeightUseKind::Linear, transposed);
+  Value bias = getBias(b, task.getBias());
+  Value partnerBias = getBias(b, task.getPartnerBias());
+  Value residual;
+  if (task.getResidual())
+    residual = getBuffer(b, task.getResidual());
+  Value operand = getBuffer(b, task.getInput());
+  Value output = getBuffer(b, task.getOutput());
+  GraphLinearOp::create(b, task.getDomain(), weight, task.getFirstColumn(),
+                        task.getEndColumn(), operand, bias, partnerBias,
+                        residual, output, task.getGateAttr());
 }
 
-void GraphEmitter::emitGatedLinear(ImplicitLocOpBuilder &b, const Node &node) {
-  auto op = cast<GateOp>(node.op);
-  auto gate = op.getGate().getDefiningOp<LinearOp>();
-  auto partner = op.getInput().getDefiningOp<LinearOp>();
-  int64_t weight = weights.getGatedIndex(gate.getWeight(), partner.getWeight(),
-                                         gate.getTransposed());
-  Value bias = getBias(b, gate), partnerBias = getBias(b, partner);
-  Value operand = getBuffer(b, node.inputs[0]);
-  Value output = getBuffer(b, node.outputs[0]);
-  GraphLinearOp::create(b, toValueDomain(node.domain), weight,
-                        gate.getFirstColumn(), gate.getEndColumn(), operand,
-                        bias, partnerBias, /*residual=*/{}, output,
-                        ActivationKindAttr::get(b.getContext(), op.getKind()));
+static int64_t getIndex(Value cache) {
+  return static_cast<int64_t>(cache.getDefiningOp<CacheOp>().getIndex());
 }
 
-void GraphEmitter::emitMeeting(ImplicitLocOpBuilder &b, const Node &node) {
-  ValueDomain domain = toValueDomain(node.domain);
-  Value input = getBuffer(b, node.inputs[0]);
-  Value output = getBuffer(b, node.outputs[0]);
-  Value scratch = getBuffer(b, node.outputs[1]);
-  int64_t part = graph.buffers[node.inputs[0]].width;
-  if (node.kind == Node::Kind::AllReduce)
-    GraphAllReduceOp::create(b, domain, input, output, part, scratch);
+void GraphEmitter::emitAppend(ImplicitLocOpBuilder &b, TaskAppendOp task) {
+  Value key = getBuffer(b, task.getKey());
+  Value value = getBuffer(b, task.getValue());
+  GraphAppendOp::create(b, getIndex(task.getCache()), key, value);
+}
+
+void GraphEmitter::emitAttend(ImplicitLocOpBuilder &b, TaskAttendOp task) {
+  LLVM::GlobalOp parameters = shared.attention.get(b, task);
+  Value query = getBuffer(b, task.getQuery());
+  Value output = getBuffer(b, task.getOutput());
+  GraphAttendOp::create(b, getIndex(task.getCache()), query, output,
+                        parameters.getSymName());
+}
+
+void GraphEmitter::emitExchange(ImplicitLocOpBuilder &b, TaskExchangeOp task) {
+  Value input = getBuffer(b, task.getInput());
+  Value output = getBuffer(b, task.getOutput());
+  Value scratch = getBuffer(b, task.getScratch());
+  int64_t part = widthOf(task.getInput());
+  if (task.getKind() == ExchangeKind::Sum)
+    GraphAllReduceOp::create(b, task.getDomain(), input, output, part, scratch);
   else
-    GraphAllGatherOp::create(b, domain, input, part, output,
-                             graph.buffers[node.outputs[0]].width, scratch);
+    GraphAllGatherOp::create(b, task.getDomain(), input, part, output,
+                             widthOf(task.getOutput()), scratch);
 }
 
-void GraphEmitter::emitCheckpoint(ImplicitLocOpBuilder &b, const Node &node) {
+void GraphEmitter::emitCheckpoint(ImplicitLocOpBuilder &b,
+                                  TaskCheckpointOp task) {
   SmallVector<Value> values;
   SmallVector<int64_t> floats;
-  for (unsigned buffer : node.inputs) {
+  for (Value buffer : task.getBuffers()) {
     values.push_back(getBuffer(b, buffer));
-    floats.push_back(graph.buffers[buffer].floatsPerRow);
+    floats.push_back(cast<BufferType>(buffer.getType()).getFloats());
   }
   GraphCheckpointOp::create(b, values, floats);
 }
 
-void GraphEmitter::emitGreedyTokens(ImplicitLocOpBuilder &b) {
-  GreedyKernels greedy(shared.kernels, graph.buffers[*graph.logits].width);
-  Value count = getCount(b, Domain::Outputs);
-  Value logits = getBuffer(b, *graph.logits);
+void GraphEmitter::emitSample(ImplicitLocOpBuilder &b, TaskSampleOp task) {
+  GreedyKernels greedy(shared.kernels, widthOf(task.getLogits()));
+  Value count = getCount(b, ValueDomain::Outputs);
+  Value logits = getBuffer(b, task.getLogits());
   Value tokens = getMemory(b, GraphMemory::GreedyTokens);
-  Value parts = greedyParts ? getBuffer(b, *greedyParts) : Value();
-  launch(b, greedy.getSearch(b.getLoc()), Domain::Outputs,
+  Value parts = task.getParts() ? getBuffer(b, task.getParts()) : Value();
+  launch(b, greedy.getSearch(b.getLoc()), ValueDomain::Outputs,
          greedy.getSearchShape(), {count, logits, parts ? parts : tokens});
   if (parts)
-    launch(b, greedy.getMerge(b.getLoc()), Domain::Outputs,
+    launch(b, greedy.getMerge(b.getLoc()), ValueDomain::Outputs,
            greedy.getMergeShape(), {count, parts, tokens});
 }

@@ -11,7 +11,6 @@
 #include "DeviceKernels.h"
 #include "GreedyTokens.h"
 #include "lib/Conversion/StepPlanning/AttentionParameters.h"
-#include "lib/Conversion/StepPlanning/StepLayout.h"
 
 namespace sluice::tocuda {
 
@@ -28,53 +27,46 @@ struct SharedCode {
 /// Emits a step's `sluice.graph`.
 class GraphEmitter {
 public:
-  /// `greedyParts`: that of addGreedyParts().
-  GraphEmitter(SharedCode &shared, const StepGraph &graph,
-               const StepSchedule &schedule, const StepLayout &layout,
-               std::optional<unsigned> greedyParts)
-      : shared(shared), graph(graph), schedule(schedule), layout(layout),
-        greedyParts(greedyParts),
-        kernels(shared.kernels, graph, schedule, weights) {}
+  GraphEmitter(SharedCode &shared, ir::StepOp planned)
+      : shared(shared), planned(planned), kernels(shared.kernels, weights) {}
 
-  void emit(mlir::Location loc, llvm::StringRef name);
+  void emit(llvm::StringRef name);
 
   const WeightUses &getWeights() const { return weights; }
   /// Launches of generated kernels.
   unsigned getLaunches() const { return launches; }
 
 private:
-  void markLayer(mlir::ImplicitLocOpBuilder &b, ir::LayerOp op);
-  void emitTask(mlir::ImplicitLocOpBuilder &b, const Task &task);
-  void emitRowLoop(mlir::ImplicitLocOpBuilder &b, const Task &task);
-  void emitCall(mlir::ImplicitLocOpBuilder &b, const Node &node);
-  void emitLinear(mlir::ImplicitLocOpBuilder &b, const Node &node);
-  void emitGatedLinear(mlir::ImplicitLocOpBuilder &b, const Node &node);
-  mlir::Value getBias(mlir::ImplicitLocOpBuilder &b, ir::LinearOp product);
-  void emitMeeting(mlir::ImplicitLocOpBuilder &b, const Node &node);
-  void emitCheckpoint(mlir::ImplicitLocOpBuilder &b, const Node &node);
-  void emitGreedyTokens(mlir::ImplicitLocOpBuilder &b);
+  void markLayer(mlir::ImplicitLocOpBuilder &b, std::optional<int64_t> index);
+  void emitTask(mlir::ImplicitLocOpBuilder &b, ir::TaskInterface task);
+  void emitRowLoop(mlir::ImplicitLocOpBuilder &b, ir::TaskRowsOp loop);
+  void emitRuntimeRows(mlir::ImplicitLocOpBuilder &b, ir::TaskRowsOp loop);
+  void emitProduct(mlir::ImplicitLocOpBuilder &b, ir::TaskProductOp task);
+  void emitAppend(mlir::ImplicitLocOpBuilder &b, ir::TaskAppendOp task);
+  void emitAttend(mlir::ImplicitLocOpBuilder &b, ir::TaskAttendOp task);
+  void emitExchange(mlir::ImplicitLocOpBuilder &b, ir::TaskExchangeOp task);
+  void emitCheckpoint(mlir::ImplicitLocOpBuilder &b, ir::TaskCheckpointOp task);
+  void emitSample(mlir::ImplicitLocOpBuilder &b, ir::TaskSampleOp task);
   void launch(mlir::ImplicitLocOpBuilder &b, mlir::gpu::GPUFuncOp kernel,
-              Domain domain, RowShape shape, mlir::ValueRange words);
+              ir::ValueDomain domain, RowShape shape, mlir::ValueRange words);
   /// `part`: floats of a record that come before what is wanted of it.
-  mlir::Value getBuffer(mlir::ImplicitLocOpBuilder &b, unsigned buffer,
+  mlir::Value getBuffer(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
                         int64_t part = 0);
   mlir::Value getMemory(mlir::ImplicitLocOpBuilder &b, ir::GraphMemory memory,
                         std::optional<int64_t> index = std::nullopt);
-  mlir::Value getCount(mlir::ImplicitLocOpBuilder &b, Domain domain);
+  mlir::Value getCount(mlir::ImplicitLocOpBuilder &b, ir::ValueDomain domain);
   mlir::Value getParameter(mlir::ImplicitLocOpBuilder &b,
-                           KernelParameter parameter, Domain domain);
+                           KernelParameter parameter, ir::ValueDomain domain);
+  mlir::Value getBias(mlir::ImplicitLocOpBuilder &b, mlir::Value vector);
 
   SharedCode &shared;
-  const StepGraph &graph;
-  const StepSchedule &schedule;
-  const StepLayout &layout;
-  std::optional<unsigned> greedyParts;
+  ir::StepOp planned;
   WeightUses weights;
   DeviceKernels kernels;
   unsigned launches = 0;
-  bool hasOutputs = false; // they have been numbered
-  mlir::IntegerAttr layer; // that the list is at; null: it is at none
-  llvm::DenseMap<std::pair<unsigned, int64_t>, mlir::Value> buffers;
+  bool hasOutputs = false;      // they have been numbered
+  std::optional<int64_t> layer; // that the list is at
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> buffers;
   llvm::DenseMap<std::pair<unsigned, int64_t>, mlir::Value> memories;
 };
 

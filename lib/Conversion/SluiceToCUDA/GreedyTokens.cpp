@@ -233,14 +233,8 @@ gpu::GPUFuncOp GreedyKernels::getMerge(Location loc) {
   return kernel;
 }
 
-std::optional<unsigned> sluice::tocuda::addGreedyParts(StepGraph &graph) {
-  if (!graph.logits)
-    return std::nullopt;
-  int64_t parts = getSearchShape(graph.buffers[*graph.logits].width).blocks;
-  if (parts == 1)
-    return std::nullopt;
+int64_t sluice::tocuda::getGreedyFloats(int64_t vocabulary) {
+  int64_t parts = getSearchShape(vocabulary).blocks;
   // Keys and tokens are words as wide as floats.
-  graph.buffers.push_back(
-      {Buffer::Kind::Floats, Domain::Outputs, 2 * parts, 2 * parts});
-  return graph.buffers.size() - 1;
+  return parts == 1 ? 0 : 2 * parts;
 }

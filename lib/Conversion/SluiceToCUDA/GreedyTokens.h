@@ -37,9 +37,9 @@ private:
   int64_t vocabulary;
 };
 
-/// Adds the buffer for what several parts find to a graph with logits; nothing
-/// where there is one part.
-std::optional<unsigned> addGreedyParts(StepGraph &graph);
+/// The floats of each output that several parts' tokens take; 0 where the
+/// vocabulary is one part.
+int64_t getGreedyFloats(int64_t vocabulary);
 
 } // namespace sluice::tocuda
 

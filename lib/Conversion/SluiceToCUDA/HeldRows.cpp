@@ -7,41 +7,41 @@
 
 #include "HeldRows.h"
 
-#include "DeviceRules.h"
 #include "ThreadOrder.h"
 
 using namespace mlir;
+using namespace sluice::ir;
+using namespace sluice::planning;
 using namespace sluice::tocuda;
 
 /// Numbers of a thread that wait in registers for a later loop, at most. A
 /// block of 1024 threads has 64 registers for each.
-static constexpr int64_t mostHeld = 24;
+static constexpr int64_t maxHeld = 24;
 
 //===----------------------------------------------------------------------===//
 // Shapes
 //===----------------------------------------------------------------------===//
 
-/// The columns of a task's widest item.
-static int64_t getWidth(const Task &task, const StepGraph &graph) {
+/// The columns of a loop's widest item.
+static int64_t getWidest(ArrayRef<LoopItem> items) {
   int64_t width = 1;
-  for (const LoopItem &item : task.items) {
+  for (const LoopItem &item : items) {
     width = std::max(width, item.width);
-    if (item.node)
-      for (unsigned output : item.node->outputs)
-        width = std::max(width, graph.buffers[output].width);
+    if (item.op)
+      for (Value output : item.op->getResults())
+        width = std::max(width, getWidth(output.getType()));
   }
   return width;
 }
 
-RowShape sluice::tocuda::getShape(const Task &task, const StepGraph &graph,
-                                  const llvm::BitVector &inRegisters) {
-  // All of one width: DeviceRules::sumsOneWidth.
-  for (const LoopItem &item : task.items)
+RowShape sluice::tocuda::getShape(TaskRowsOp loop) {
+  SmallVector<LoopItem> items = formItems(loop);
+  // All of one width: PlanTargetInterface::sumsOneWidth.
+  for (const LoopItem &item : items)
     if (llvm::any_of(item.passes, [](ColumnPass pass) { return pass.isSum(); }))
       return getBlockShape(item.width);
-  int64_t width = getWidth(task, graph);
-  return needsBlock(task.items, inRegisters) ? getBlockShape(width)
-                                             : getSpreadShape(width);
+  int64_t width = getWidest(items);
+  return needsBlock(loop) ? getBlockShape(width) : getSpreadShape(width);
 }
 
 //===----------------------------------------------------------------------===//
@@ -49,7 +49,7 @@ RowShape sluice::tocuda::getShape(const Task &task, const StepGraph &graph,
 //===----------------------------------------------------------------------===//
 
 SmallVector<Value> sluice::tocuda::getWeights(const ColumnPass &pass) {
-  return pass.isLast() ? pass.node->getVectorWeights() : SmallVector<Value>();
+  return pass.isLast() ? getVectorWeights(pass.op) : SmallVector<Value>();
 }
 
 /// The numbers of rows of these widths that a thread has; more than there are
@@ -59,51 +59,26 @@ static int64_t countHeld(ArrayRef<int64_t> widths, RowShape shape) {
   for (int64_t width : widths) {
     int64_t lanes = getLanes({width});
     if (!shape.isUnrolled(width / lanes))
-      return mostHeld + 1;
+      return maxHeld + 1;
     numbers += shape.countTurns(width / lanes) * lanes;
   }
   return numbers;
 }
 
-HeldRows sluice::tocuda::findHeld(const Task &task, const StepGraph &graph,
-                                  RowShape shape) {
+HeldRows sluice::tocuda::findHeld(TaskRowsOp loop, RowShape shape) {
   HeldRows held;
   SmallVector<int64_t> widths;
-  held.buffers = findReread(task.items);
-  for (unsigned buffer : held.buffers)
-    widths.push_back(graph.buffers[buffer].width);
-  if (countHeld(widths, shape) > mostHeld) {
-    held.buffers.clear();
+  SmallVector<LoopItem> items = formItems(loop);
+  held.rows = findReread(items);
+  for (Value rows : held.rows)
+    widths.push_back(getWidth(rows.getType()));
+  if (countHeld(widths, shape) > maxHeld) {
+    held.rows.clear();
     widths.clear();
   }
-  for (const LoopItem &item : task.items)
+  for (const LoopItem &item : items)
     for (const ColumnPass &pass : item.passes)
       widths.append(getWeights(pass).size(), item.width);
-  held.weights = countHeld(widths, shape) <= mostHeld;
+  held.weights = countHeld(widths, shape) <= maxHeld;
   return held;
-}
-
-void sluice::tocuda::keepInRegisters(const StepGraph &graph,
-                                     StepSchedule &schedule) {
-  SmallVector<unsigned> readers = countReaders(graph);
-  for (const Task &task : schedule.tasks) {
-    if (!task.isRowLoop())
-      continue;
-    RowShape shape = getShape(task, graph, schedule.inRegisters);
-    HeldRows held = findHeld(task, graph, shape);
-    // Of those that this task's loops over columns make.
-    llvm::DenseMap<unsigned, unsigned> readHere;
-    for (const Node *node : task.nodes)
-      if (node->kind == Node::Kind::Columns)
-        readHere[node->outputs.front()] = 0;
-    for (const LoopItem &item : task.items)
-      for (const ColumnPass &pass : item.passes)
-        if (pass.isLast())
-          for (unsigned input : pass.node->inputs)
-            if (auto found = readHere.find(input); found != readHere.end())
-              ++found->second;
-    for (auto [buffer, count] : readHere)
-      if (held.buffers.contains(buffer) && count == readers[buffer])
-        schedule.inRegisters.set(buffer);
-  }
 }

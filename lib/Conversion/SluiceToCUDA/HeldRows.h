@@ -15,7 +15,7 @@
 #define SLUICE_LIB_CONVERSION_SLUICETOCUDA_HELDROWS_H
 
 #include "BlockCode.h"
-#include "lib/Conversion/StepPlanning/StepSchedule.h"
+#include "lib/Planning/RowLoops.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -26,22 +26,18 @@ using namespace planning;
 /// The threads of a row loop's rows. Where they add rows up, the width of these
 /// alone says how many there are: other ops of the task may be in another one
 /// in a program with other checkpoints, and no sum may depend on that.
-RowShape getShape(const Task &task, const StepGraph &graph,
-                  const llvm::BitVector &inRegisters);
+RowShape getShape(ir::TaskRowsOp loop);
 
 /// What a row loop keeps in registers from one loop over columns to another.
 struct HeldRows {
-  llvm::DenseSet<unsigned> buffers;
+  llvm::DenseSet<mlir::Value> rows;
   bool weights = false; // all of them are there before the rows are
 };
 
-HeldRows findHeld(const Task &task, const StepGraph &graph, RowShape shape);
+HeldRows findHeld(ir::TaskRowsOp loop, RowShape shape);
 
 /// The vector weights that the code of a pass takes.
 llvm::SmallVector<mlir::Value> getWeights(const ColumnPass &pass);
-
-/// Gives buffers no memory that are held wherever they are read.
-void keepInRegisters(const StepGraph &graph, StepSchedule &schedule);
 
 } // namespace sluice::tocuda
 

@@ -10,37 +10,39 @@
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
+using namespace sluice::ir;
+using namespace sluice::planning;
 using namespace sluice::tocuda;
 
 /// Whether an item's threads write the columns that they have in loops over
 /// columns.
 static bool writesOwn(const LoopItem &item) {
-  return !item.node || item.node->kind == Node::Kind::SelectOutputs;
+  return !item.op || isa<SelectOutputsOp>(item.op);
 }
 
-/// The nodes of an item.
-static SmallVector<const Node *> getNodes(const LoopItem &item) {
-  SmallVector<const Node *> nodes;
-  if (item.node)
-    nodes.push_back(item.node);
+/// The ops of an item.
+static SmallVector<Operation *> getOps(const LoopItem &item) {
+  SmallVector<Operation *> ops;
+  if (item.op)
+    ops.push_back(item.op);
   for (const ColumnPass &pass : item.passes)
-    nodes.push_back(pass.node);
-  return nodes;
+    ops.push_back(pass.op);
+  return ops;
 }
 
 bool ThreadOrder::needsBarrier(const LoopItem &item) {
-  SmallVector<const Node *> nodes = getNodes(item);
-  bool readsOthers = llvm::any_of(nodes, [&](const Node *node) {
-    return llvm::any_of(node->inputs, [&](unsigned input) {
+  SmallVector<Operation *> ops = getOps(item);
+  bool readsOthers = llvm::any_of(ops, [&](Operation *op) {
+    return llvm::any_of(op->getOperands(), [&](Value input) {
       auto found = written.find(input);
-      return found != written.end() && (item.node || !found->second);
+      return found != written.end() && (item.op || !found->second);
     });
   });
   if (readsOthers)
     written.clear();
-  for (const Node *node : nodes)
-    for (unsigned output : node->outputs)
-      if (!inRegisters[output])
+  for (Operation *op : ops)
+    for (Value output : op->getResults())
+      if (loop.getBuffer(output))
         written[output] = writesOwn(item);
   return readsOthers;
 }
@@ -53,27 +55,27 @@ int64_t sluice::tocuda::countReductions(ArrayRef<LoopItem> items) {
   return reductions;
 }
 
-bool sluice::tocuda::needsBlock(ArrayRef<LoopItem> items,
-                                const llvm::BitVector &inRegisters) {
-  ThreadOrder order(inRegisters);
+bool sluice::tocuda::needsBlock(TaskRowsOp loop) {
+  SmallVector<LoopItem> items = formItems(loop);
+  ThreadOrder order(loop);
   return countReductions(items) > 0 ||
          llvm::any_of(items, [&](const LoopItem &item) {
            return order.needsBarrier(item);
          });
 }
 
-llvm::DenseSet<unsigned> sluice::tocuda::findReread(ArrayRef<LoopItem> items) {
-  llvm::DenseMap<unsigned, const LoopItem *> touched; // first
-  llvm::DenseSet<unsigned> reread;
+llvm::DenseSet<Value> sluice::tocuda::findReread(ArrayRef<LoopItem> items) {
+  llvm::DenseMap<Value, const LoopItem *> touched; // first
+  llvm::DenseSet<Value> reread;
   for (const LoopItem &item : items) {
     if (!writesOwn(item))
       continue;
-    for (const Node *node : getNodes(item)) {
-      if (!item.node)
-        for (unsigned input : node->inputs)
+    for (Operation *op : getOps(item)) {
+      if (!item.op)
+        for (Value input : getRowOperands(op))
           if (touched.try_emplace(input, &item).first->second != &item)
             reread.insert(input);
-      for (unsigned output : node->outputs)
+      for (Value output : op->getResults())
         touched.try_emplace(output, &item);
     }
   }

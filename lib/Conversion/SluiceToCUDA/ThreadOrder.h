@@ -15,9 +15,8 @@
 #ifndef SLUICE_LIB_CONVERSION_SLUICETOCUDA_THREADORDER_H
 #define SLUICE_LIB_CONVERSION_SLUICETOCUDA_THREADORDER_H
 
-#include "lib/Conversion/StepPlanning/StepSchedule.h"
+#include "lib/Planning/RowLoops.h"
 
-#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -28,31 +27,29 @@ using namespace planning;
 /// Goes over the items of a row loop.
 class ThreadOrder {
 public:
-  explicit ThreadOrder(const llvm::BitVector &inRegisters)
-      : inRegisters(inRegisters) {}
+  explicit ThreadOrder(ir::TaskRowsOp loop) : loop(loop) {}
 
   /// Whether threads have to meet before the next item, as it may read what
   /// others wrote. Then notes what it writes itself.
   bool needsBarrier(const LoopItem &item);
 
 private:
-  const llvm::BitVector &inRegisters;
-  /// Buffers that were written since the last barrier, and whether column c was
-  /// by the thread that has column c in all loops over columns.
-  llvm::DenseMap<unsigned, bool> written;
+  ir::TaskRowsOp loop;
+  /// Rows that were written to memory since the last barrier, and whether
+  /// column c was by the thread that has column c in all loops over columns.
+  llvm::DenseMap<mlir::Value, bool> written;
 };
 
-/// Whether a thread has to wait for another one anywhere in the items: for its
+/// Whether a thread has to wait for another one anywhere in the loop: for its
 /// part of a reduction, or for what it wrote.
-bool needsBlock(llvm::ArrayRef<LoopItem> items,
-                const llvm::BitVector &inRegisters);
+bool needsBlock(ir::TaskRowsOp loop);
 
 /// How often the items reduce a row to a number.
 int64_t countReductions(llvm::ArrayRef<LoopItem> items);
 
-/// The buffers of rows of `width` columns that are touched in one item and read
-/// in a later one, by threads that have the same columns in both.
-llvm::DenseSet<unsigned> findReread(llvm::ArrayRef<LoopItem> items);
+/// The rows that are touched in one item and read in a later one, by threads
+/// that have the same columns in both.
+llvm::DenseSet<mlir::Value> findReread(llvm::ArrayRef<LoopItem> items);
 
 } // namespace sluice::tocuda
 

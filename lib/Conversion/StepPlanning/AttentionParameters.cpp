@@ -45,9 +45,9 @@ static LLVM::GlobalOp createConstant(ImplicitLocOpBuilder &b,
 }
 
 LLVM::GlobalOp AttentionParameters::getSlopes(ImplicitLocOpBuilder &b,
-                                              AttendOp op) {
+                                              TaskAttendOp op) {
   // A member of a group has some of the heads.
-  int64_t first = op.getFirstHeads() ? op.getFirstHeads()->front() : 0;
+  auto first = static_cast<int64_t>(op.getFirstHead().value_or(0));
   auto all = static_cast<int64_t>(op.getAllHeads().value_or(op.getHeads()));
   Attribute key =
       b.getArrayAttr({op.getHeadsAttr(), op.getAlibiAttr(),
@@ -70,7 +70,7 @@ LLVM::GlobalOp AttentionParameters::getSlopes(ImplicitLocOpBuilder &b,
 
 /// Fills in the fields of `SluiceAttention`, in its order.
 LLVM::GlobalOp AttentionParameters::create(ImplicitLocOpBuilder &b,
-                                           AttendOp op) {
+                                           TaskAttendOp op) {
   LLVM::GlobalOp slopesGlobal = op.getAlibi() ? getSlopes(b, op) : nullptr;
   Type i64 = b.getI64Type(), f32 = b.getF32Type();
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());
@@ -105,10 +105,16 @@ LLVM::GlobalOp AttentionParameters::create(ImplicitLocOpBuilder &b,
   return global;
 }
 
-LLVM::GlobalOp AttentionParameters::get(ImplicitLocOpBuilder &b, AttendOp op) {
-  Attribute key = b.getArrayAttr(
-      {op->getAttrDictionary(), TypeAttr::get(op.getCache().getType())});
-  LLVM::GlobalOp &global = parameters[key];
+LLVM::GlobalOp AttentionParameters::get(ImplicitLocOpBuilder &b,
+                                        TaskAttendOp op) {
+  SmallVector<Attribute> key = {TypeAttr::get(op.getCache().getType())};
+  for (Attribute attribute :
+       {Attribute(op.getHeadsAttr()), Attribute(op.getScaleAttr()),
+        Attribute(op.getWindowAttr()), Attribute(op.getSoftcapAttr()),
+        Attribute(op.getAlibiAttr()), Attribute(op.getAllHeadsAttr()),
+        Attribute(op.getFirstHeadAttr())})
+    key.push_back(attribute ? attribute : Attribute(b.getUnitAttr()));
+  LLVM::GlobalOp &global = parameters[b.getArrayAttr(key)];
   if (!global)
     global = create(b, op);
   return global;

@@ -26,12 +26,14 @@ public:
   explicit AttentionParameters(mlir::SymbolTable &symbols) : symbols(symbols) {}
 
   /// An attention's parameters.
-  mlir::LLVM::GlobalOp get(mlir::ImplicitLocOpBuilder &b, ir::AttendOp op);
+  mlir::LLVM::GlobalOp get(mlir::ImplicitLocOpBuilder &b,
+                           ir::TaskAttendOp task);
 
 private:
   mlir::LLVM::GlobalOp getSlopes(mlir::ImplicitLocOpBuilder &b,
-                                 ir::AttendOp op);
-  mlir::LLVM::GlobalOp create(mlir::ImplicitLocOpBuilder &b, ir::AttendOp op);
+                                 ir::TaskAttendOp task);
+  mlir::LLVM::GlobalOp create(mlir::ImplicitLocOpBuilder &b,
+                              ir::TaskAttendOp task);
 
   mlir::SymbolTable &symbols;
   /// By all attributes that decide them.

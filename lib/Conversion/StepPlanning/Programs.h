@@ -1,4 +1,4 @@
-//===- Programs.h - what of a module becomes programs ---------------------===//
+//===- Programs.h - describes the code of a step --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,69 +8,27 @@
 #ifndef SLUICE_LIB_CONVERSION_STEPPLANNING_PROGRAMS_H
 #define SLUICE_LIB_CONVERSION_STEPPLANNING_PROGRAMS_H
 
-#include "StepLayout.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
-
-#include "mlir/IR/BuiltinOps.h"
 
 namespace sluice::planning {
 
-/// A `sluice.worker` or `sluice.model` and what `sluice.program` will say of
-/// it. Attributes that it has none of are null.
-struct ProgramSource {
-  mlir::Operation *frame;
-  mlir::StringAttr architecture, modelName;
-  mlir::IntegerAttr vocabSize, contextLength;
-  llvm::SmallVector<int64_t> eosTokens;
-  mlir::IntegerAttr stepRows;
-  mlir::DenseI64ArrayAttr costs;
-  mlir::FlatSymbolRefAttr rank;
-  int64_t members = 1; // of the group that it computes the stage with
-};
-
-/// The workers of all pipelines in order, those of groups too; or the one model
-/// of a module that was not split. Reports a module that has neither, pipelines
-/// of stages that were not split into ranks, and workers of no pipeline.
-mlir::FailureOr<llvm::SmallVector<ProgramSource>>
-findPrograms(mlir::ModuleOp module);
-
-/// What a target's conversion knows of a program.
-struct ProgramCode {
-  llvm::StringRef name;
-  llvm::StringRef step;
-  std::optional<ir::CpuLevel> cpu;          // none: for cuda
-  mlir::FlatSymbolRefAttr counterpart = {}; // or null
-};
-
-/// Puts the description of emitted code before what it was made of.
-ir::ProgramOp createProgram(const ProgramSource &source,
-                            const ProgramCode &code, const StepGraph &graph,
-                            const StepLayout &layout,
+/// Puts the `sluice.program` of a step, whose code is the symbol `code`, in
+/// front of the step. `cpu` is null for a GPU; `weights` are numbered as the
+/// code names them.
+ir::ProgramOp createProgram(ir::StepOp step, llvm::StringRef code,
+                            ir::CpuLevelAttr cpu,
                             llvm::ArrayRef<mlir::Attribute> weights);
 
-/// What becomes the `sluice.deployment`; null where the module was not split.
-struct DeploymentSource {
-  ir::GenerateOp generate;
-  ir::PipelineOp target;
-  /// From the head through the stages and back.
-  llvm::SmallVector<ir::ChannelOp> channels;
-  mlir::FlatSymbolRefAttr draft; // the draft's worker, or null
-  /// The first members of the stages; and where there are groups all members of
-  /// each stage, else null.
-  mlir::ArrayAttr stages, groups;
-  /// Each group with its first member's rank.
-  llvm::SmallVector<std::pair<ir::GroupOp, mlir::FlatSymbolRefAttr>> groupRanks;
-};
+/// The name of the symbol that becomes a step's code; fails where something
+/// else has it.
+mlir::FailureOr<std::string> nameCode(ir::StepOp step,
+                                      mlir::SymbolTable &symbols);
 
-/// Finds it while the workers are there. Reports a second head, one that is at
-/// no rank, and a draft of several stages.
-mlir::FailureOr<DeploymentSource> findDeployment(mlir::ModuleOp module);
+/// The number of a rope table among those of the program.
+int64_t getTableIndex(mlir::Value table);
 
-/// Turns `sluice.generate`, the pipelines and groups into `sluice.deployment`,
-/// and puts its channels in order: those of a group lead to and from its first
-/// member. Those between head and draft, which do not leave the
-/// rank, go.
-void lowerDeployment(mlir::ModuleOp module, const DeploymentSource &source);
+/// Where a buffer's records begin, in floats for each record of capacity.
+int64_t getPlace(mlir::Value buffer);
 
 } // namespace sluice::planning
 

@@ -8,7 +8,7 @@
 #ifndef SLUICE_LIB_CONVERSION_STEPPLANNING_TASKSIGNATURE_H
 #define SLUICE_LIB_CONVERSION_STEPPLANNING_TASKSIGNATURE_H
 
-#include "StepSchedule.h"
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -16,16 +16,16 @@
 
 namespace sluice::planning {
 
-/// What a node of a row loop is called in the name of its function.
-llvm::StringRef getMnemonic(const Node &node);
+/// Returns what the function of a row loop is called: after its ops.
+std::string nameRowKernel(ir::TaskRowsOp loop);
 
-/// A text that is equal for row loops that the same function does: their nodes
-/// with attributes and widths, and which argument each node uses for what:
-/// `getPlaces` gives the places of a node's among the function's. Values in
-/// registers go by the order in which they come up.
+/// Returns a text that is equal for row loops that the same function does:
+/// their ops with attributes and widths, and which argument each op uses for
+/// what: `getPlaces` gives the places of an op's among the function's. Values
+/// in registers go by the order in which they come up.
 std::string getSignature(
-    const Task &task, const StepGraph &graph, const StepSchedule &schedule,
-    llvm::function_ref<llvm::SmallVector<size_t>(const Node &)> getPlaces);
+    ir::TaskRowsOp loop,
+    llvm::function_ref<llvm::SmallVector<size_t>(mlir::Operation *)> getPlaces);
 
 /// Where the arguments of `used` stand in `all`, which has each of them.
 template <typename Argument>

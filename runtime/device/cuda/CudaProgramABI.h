@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The counterpart of device/cpu/ProgramABI.h for a GPU. A step is a CUDA graph
-// for a capacity of rows. The compiler emits for each program a host function
-// that says what the graph consists of; the Executor calls it once for each
-// capacity, when it starts. While a step runs the host does nothing but launch
-// the graph, so there is nothing here that a step would call.
+// The counterpart of device/cpu/CpuProgramABI.h for a GPU. A step is a CUDA
+// graph for a capacity of rows. The compiler emits for each program a host
+// function that says what the graph consists of; the Executor calls it once for
+// each capacity, when it starts. While a step runs the host does nothing but
+// launch the graph, so there is nothing here that a step would call.
 //
 // How a graph is described. Each function below that returns nothing appends
 // work to the graph: it runs when all that was appended before has run. (The

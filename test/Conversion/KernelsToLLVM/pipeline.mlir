@@ -1,4 +1,4 @@
-// RUN: sluice-opt %s --convert-sluice-to-cpu=cpu=avx512 --sluice-kernels-to-llvm | FileCheck %s --implicit-check-not=unrealized_conversion_cast --implicit-check-not=scf. --implicit-check-not=vector. --implicit-check-not=memref. --implicit-check-not=arith. --implicit-check-not=math. --implicit-check-not=sluice.view
+// RUN: sluice-opt %s '--sluice-plan=target=#sluice.cpu<avx512>' --convert-sluice-to-cpu --sluice-kernels-to-llvm | FileCheck %s --implicit-check-not=unrealized_conversion_cast --implicit-check-not=scf. --implicit-check-not=vector. --implicit-check-not=memref. --implicit-check-not=arith. --implicit-check-not=math. --implicit-check-not=sluice.view
 
 // Everything but the description ends in the LLVM dialect. Row kernels stay
 // functions of their own, private to the object; without fast-math flags.

@@ -1,4 +1,4 @@
-// RUN: sluice-opt %s --convert-sluice-to-cpu | FileCheck %s
+// RUN: sluice-opt %s --sluice-plan --convert-sluice-to-cpu | FileCheck %s
 
 // An attention's parameters are a constant, equal ones are one constant, and
 // alibi's slopes another. Caches are numbered in the order of the layers.

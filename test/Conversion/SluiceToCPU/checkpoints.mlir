@@ -1,5 +1,5 @@
-// RUN: sluice-opt %s --convert-sluice-to-cpu --remarks-filter="convert-sluice.*" 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: sluice-opt %s --convert-sluice-to-cpu --cse | FileCheck %s
+// RUN: sluice-opt %s --sluice-plan --convert-sluice-to-cpu --remarks-filter="(convert-)?sluice.*" 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: sluice-opt %s --sluice-plan --convert-sluice-to-cpu --cse | FileCheck %s
 
 // At a checkpoint the step ends where no row lives. Where fewer do, what is used
 // behind it is moved in place: the residual and the activations, the quantised
@@ -22,7 +22,7 @@ sluice.weight @w in @f at 0 stored q8_0 : !square
 
 // CHECK-LABEL: func.func @main_step(
 // CHECK-SAME:    %[[STEP:[a-z0-9]+]]: !llvm.ptr, %[[ROWS:[a-z0-9]+]]: i64, %[[OUTPUTS:[a-z0-9]+]]: i64, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %[[THREAD:[a-z0-9]+]]: i64, %[[THREADS:[a-z0-9]+]]: i64)
-// CHECK:         call @rows_embed_rope_table_rope_add_quantize(
+// CHECK:         call @rows_embed_rotations_rotate_add_to_operand(
 // CHECK-NEXT:    call @sluice_barrier
 // CHECK:         call @sluice_linear({{.*}}, %c0_i64, %c48_i64, %[[ROWS]], %[[THREAD]], %[[THREADS]])
 // CHECK-NEXT:    %[[LIVING:.*]] = call @sluice_checkpoint(%[[STEP]], %[[THREAD]])
@@ -44,7 +44,7 @@ sluice.weight @w in @f at 0 stored q8_0 : !square
 // CHECK:         call @sluice_linear({{.*}}, %c48_i64, %c64_i64, %[[LIVING]], %[[THREAD]], %[[THREADS]])
 // CHECK:         %[[PRODUCT:.*]] = arith.muli %[[LIVING]], %[[THREAD]]
 // CHECK-NEXT:    arith.divui %[[PRODUCT]], %[[THREADS]]
-// CHECK:         call @rows_concat_rope
+// CHECK:         call @rows_concat_rotate
 // CHECK:         call @sluice_append({{.*}}, %[[LIVING]],
 // CHECK:         arith.muli %[[LEFT]], %[[THREAD]]
 // CHECK:         call @rows_select_outputs

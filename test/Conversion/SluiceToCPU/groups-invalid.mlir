@@ -1,4 +1,4 @@
-// RUN: sluice-opt %s --split-input-file --verify-diagnostics --convert-sluice-to-cpu
+// RUN: sluice-opt %s --split-input-file --verify-diagnostics --sluice-plan --convert-sluice-to-cpu
 
 // What a group computes becomes code once it is split into ranks, and rows are
 // looked up in whole tables alone.

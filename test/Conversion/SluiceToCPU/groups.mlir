@@ -1,6 +1,6 @@
 // RUN: sluice-opt %s --sluice-shard-tensors=tensor-parallel=2 \
 // RUN:   --sluice-partition-stages=stages=1 --sluice-fuse-decode \
-// RUN:   --sluice-split-ranks --convert-sluice-to-cpu --cse | FileCheck %s
+// RUN:   --sluice-split-ranks --sluice-plan --convert-sluice-to-cpu --cse | FileCheck %s
 
 // A layer whose two halves both start from its input, over a group of two. The
 // members meet once for both halves and once for the logits: in calls between
@@ -37,7 +37,7 @@ sluice.weight @down.bias in @f at 0 stored f32 : tensor<32xf32>
 // CHECK-NEXT:    call @sluice_barrier
 // CHECK:         %[[BIAS1:.*]] = call @sluice_vector
 // CHECK:         %[[BIAS2:.*]] = call @sluice_vector
-// CHECK-NEXT:    call @rows_all_reduce_add(%[[BIAS1]], %[[BIAS2]], %[[SUM]],
+// CHECK-NEXT:    call @rows_add_bias_add(%[[BIAS1]], %[[BIAS2]], %[[SUM]],
 // CHECK-NEXT:    call @sluice_barrier
 // CHECK:         call @sluice_linear({{.*}}, %[[TOKENS:[^,]*]], %c0_i64, %c32_i64,
 // CHECK-NEXT:    call @sluice_barrier
@@ -46,7 +46,7 @@ sluice.weight @down.bias in @f at 0 stored f32 : tensor<32xf32>
 // CHECK-NOT:     call @sluice_all
 // CHECK:         call @rows_select_outputs(%arg0, %[[LOGITS]],
 
-// CHECK-LABEL: func.func private @rows_all_reduce_add(
+// CHECK-LABEL: func.func private @rows_add_bias_add(
 // CHECK-DAG:     %[[ALL:.*]] = sluice.view %arg2[
 // CHECK-DAG:     %[[B1:.*]] = sluice.view %arg0 :
 // CHECK-DAG:     %[[B2:.*]] = sluice.view %arg1 :

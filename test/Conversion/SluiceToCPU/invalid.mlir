@@ -1,4 +1,4 @@
-// RUN: sluice-opt %s --convert-sluice-to-cpu --split-input-file --verify-diagnostics
+// RUN: sluice-opt %s --sluice-plan --convert-sluice-to-cpu --split-input-file --verify-diagnostics
 
 // Modules that are valid in the phases model and program, or on the way there,
 // and that the conversion refuses.

@@ -1,4 +1,4 @@
-// RUN: sluice-opt %s --convert-sluice-to-cpu --cse | FileCheck %s
+// RUN: sluice-opt %s --sluice-plan --convert-sluice-to-cpu --cse | FileCheck %s
 
 // Products with weights in e4m3 take rows as they are, though these are blocks.
 

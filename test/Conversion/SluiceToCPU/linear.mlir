@@ -1,4 +1,4 @@
-// RUN: sluice-opt %s --convert-sluice-to-cpu --cse | FileCheck %s
+// RUN: sluice-opt %s --sluice-plan --convert-sluice-to-cpu --cse | FileCheck %s
 
 // A weight used in several ways is listed once for each. A value that both
 // float32 and quantised weights read is kept in both forms.
@@ -13,7 +13,7 @@ sluice.weight @b in @f at 0 stored f32 : tensor<32xf32>
 // CHECK: weights = [#sluice.weight_use<@w, rows>, #sluice.weight_use<@w, linear>, #sluice.weight_use<@w, linear, transposed>, #sluice.weight_use<@b, vector>, #sluice.weight_use<@q, linear>]
 
 // CHECK-LABEL: func.func @main_step(
-// CHECK:         call @rows_embed_quantize(%{{[^,]*}}, %{{[^,]*}}, %[[X:[^,]*]], %[[Q:[^,]*]],
+// CHECK:         call @rows_embed_to_operand(%{{[^,]*}}, %{{[^,]*}}, %[[X:[^,]*]], %[[Q:[^,]*]],
 // CHECK:         call @sluice_barrier
 // CHECK:         %[[NONE:.*]] = llvm.mlir.zero : !llvm.ptr
 // CHECK:         call @sluice_linear(%{{.*}}, %{{.*}}, %[[X]], %[[NONE]],

@@ -1,5 +1,5 @@
-// RUN: sluice-opt %s --convert-sluice-to-cpu=cpu=avx512vnni --remarks-filter="convert-sluice.*" 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: sluice-opt %s --convert-sluice-to-cpu=cpu=avx512vnni --cse | FileCheck %s
+// RUN: sluice-opt %s '--sluice-plan=target=#sluice.cpu<avx512vnni>' --convert-sluice-to-cpu --remarks-filter="(convert-)?sluice.*" 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: sluice-opt %s '--sluice-plan=target=#sluice.cpu<avx512vnni>' --convert-sluice-to-cpu --cse | FileCheck %s
 
 // One layer of a llama with quantised weights, whole: what becomes a row loop,
 // what a call, and where the threads meet: never in a row loop. Activations are
@@ -43,7 +43,7 @@ sluice.weight @nf in @f at 0 stored f32 : tensor<64xf32>
 // CHECK-LABEL: func.func @main_step(
 // CHECK-DAG:     %[[C1:.*]] = arith.constant 1 : i64
 // CHECK:         call @sluice_vector(%{{.*}}, %[[C1]])
-// CHECK:         call @rows_embed_rms_norm_quantize_rope_table
+// CHECK:         call @rows_embed_rms_norm_to_operand_rotations
 // CHECK:         call @sluice_barrier
 // CHECK:         call @sluice_linear(%{{.*}}, %{{.*}}, %[[X:[a-z0-9]+]],
 // CHECK-NOT:     call @sluice_barrier
@@ -51,24 +51,24 @@ sluice.weight @nf in @f at 0 stored f32 : tensor<64xf32>
 // CHECK-NOT:     call @sluice_barrier
 // CHECK:         call @sluice_linear(%{{.*}}, %{{.*}}, %[[X]],
 // CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @rows_rope_rope
+// CHECK:         call @rows_rotate_rotate
 // CHECK-NEXT:    call @sluice_barrier
 // CHECK-NEXT:    call @sluice_append
 // CHECK-NEXT:    call @sluice_barrier
 // CHECK-NEXT:    llvm.mlir.addressof @attention
 // CHECK-NEXT:    call @sluice_attend
 // CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @rows_quantize
+// CHECK:         call @rows_to_operand
 // CHECK-NEXT:    call @sluice_barrier
 // CHECK:         call @sluice_linear
 // CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @rows_add_rms_norm_quantize
+// CHECK:         call @rows_add_rms_norm_to_operand
 // CHECK-NEXT:    call @sluice_barrier
 // CHECK:         call @sluice_linear(%{{.*}}, %{{.*}}, %[[M:[a-z0-9]+]],
 // CHECK-NOT:     call @sluice_barrier
 // CHECK:         call @sluice_linear(%{{.*}}, %{{.*}}, %[[M]],
 // CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @rows_gate_quantize
+// CHECK:         call @rows_gate_to_operand
 // CHECK-NEXT:    call @sluice_barrier
 // CHECK:         call @sluice_linear
 // CHECK-NEXT:    call @sluice_barrier

@@ -1,4 +1,4 @@
-// RUN: sluice-opt %s --convert-sluice-to-cpu --cse | FileCheck %s
+// RUN: sluice-opt %s --sluice-plan --convert-sluice-to-cpu --cse | FileCheck %s
 
 // A model without select_outputs computes all rows' logits; the runtime gets
 // those that were asked for. They lie after the rows' part of the arena.

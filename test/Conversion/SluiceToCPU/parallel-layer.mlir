@@ -1,4 +1,4 @@
-// RUN: sluice-opt %s --convert-sluice-to-cpu --cse | FileCheck %s
+// RUN: sluice-opt %s --sluice-plan --convert-sluice-to-cpu --cse | FileCheck %s
 
 // A layer whose attention and feed-forward both start from its input: the two
 // branches go through the same row loops and share their barriers. The weights
@@ -15,13 +15,13 @@ sluice.weight @up in @f at 0 stored f32 : tensor<64x32xf32>
 sluice.weight @down in @f at 0 stored f32 : tensor<32x64xf32>
 
 // CHECK-LABEL: func.func @main_step(
-// CHECK:         call @rows_embed_rms_norm_rope_table
+// CHECK:         call @rows_embed_rms_norm_rotations
 // CHECK-NEXT:    call @sluice_barrier
 // CHECK:         call @sluice_linear
 // CHECK-NOT:     call @sluice_barrier
 // CHECK:         call @sluice_linear
 // CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @rows_split_qkv_rope_rope_activation
+// CHECK:         call @rows_split_qkv_rotate_rotate_activation
 // CHECK-NEXT:    call @sluice_barrier
 // CHECK:         call @sluice_append
 // CHECK-NOT:     call @sluice_barrier

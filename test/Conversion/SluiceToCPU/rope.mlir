@@ -1,4 +1,4 @@
-// RUN: sluice-opt %s --convert-sluice-to-cpu=cpu=avx512 --cse | FileCheck %s
+// RUN: sluice-opt %s '--sluice-plan=target=#sluice.cpu<avx512>' --convert-sluice-to-cpu --cse | FileCheck %s
 
 // Rotations that turn alike read one table, which is computed before the first
 // of them; another base is another table. Features past `rotary_dim` are copied.
@@ -8,7 +8,7 @@ sluice.weight @embd in @f at 0 stored f32 : tensor<80x80xf32>
 
 // CHECK: rope_tables = [#sluice.rope_table<inverse = [1.000000e+00, {{.*}}], factor = 1.000000e+00>, #sluice.rope_table<inverse = [1.000000e+00, {{.*}}], factor = 1.000000e+00>]
 
-// CHECK-LABEL: func.func private @rows_embed_rope_table_rope_rope_rope_table_rope(
+// CHECK-LABEL: func.func private @rows_embed_rotations_rotate_rotate_rotations_rotate(
 // CHECK:         func.call @sluice_rope_table
 // Two heads of 16 pairs, the halves of a head's first 32 features.
 // CHECK:         scf.for %{{.*}} = %{{.*}} to %c2

@@ -1,5 +1,5 @@
-// RUN: sluice-opt %s --convert-sluice-to-cpu=cpu=avx2 --cse | FileCheck %s --check-prefixes=CHECK,NARROW
-// RUN: sluice-opt %s --convert-sluice-to-cpu=cpu=avx512 --cse | FileCheck %s --check-prefixes=CHECK,WIDE
+// RUN: sluice-opt %s '--sluice-plan=target=#sluice.cpu<avx2>' --convert-sluice-to-cpu --cse | FileCheck %s --check-prefixes=CHECK,NARROW
+// RUN: sluice-opt %s '--sluice-plan=target=#sluice.cpu<avx512>' --convert-sluice-to-cpu --cse | FileCheck %s --check-prefixes=CHECK,WIDE
 
 // Row-wise ops that follow each other are one loop over the rows. In it the sum
 // and the norm's reduction share a loop over the columns, and so do the norm's

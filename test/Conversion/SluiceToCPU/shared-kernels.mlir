@@ -1,4 +1,4 @@
-// RUN: sluice-opt %s --convert-sluice-to-cpu | FileCheck %s
+// RUN: sluice-opt %s --sluice-plan --convert-sluice-to-cpu | FileCheck %s
 
 // Equal layers share their row kernels, which get weights as arguments; an op
 // with another attribute has a kernel of its own. The memory of a value that is

@@ -1,4 +1,4 @@
-// RUN: sluice-opt %s --convert-sluice-to-cpu | FileCheck %s
+// RUN: sluice-opt %s --sluice-plan --convert-sluice-to-cpu | FileCheck %s
 
 // Two stages and a draft become three programs with a function each, and one
 // plan. Rows come in and go on in row loops of their own; the draft and the last
@@ -110,21 +110,21 @@ sluice.worker @draft.s0 at(@rank0) {
 // CHECK-LABEL: func.func @main.s0_step(
 // CHECK:         call @rows_embed(
 // CHECK:         call @rows_rms_norm(
-// CHECK:         call @rows_send(
+// CHECK:         call @rows_send_rows(
 // CHECK-NEXT:    return
-// CHECK-LABEL: func.func private @rows_send(
+// CHECK-LABEL: func.func private @rows_send_rows(
 // CHECK:         func.call @sluice_send_rows(
 
 // The send is not of this stage, and the norm is the other stage's function.
 // CHECK-LABEL: func.func @main.s1_step(
-// CHECK:         call @rows_receive(
+// CHECK:         call @rows_received_rows(
 // CHECK-NOT:     call @sluice_vector
 // CHECK:         call @sluice_linear
 // CHECK:         call @rows_rms_norm(
 // CHECK:         call @rows_select_outputs(
 // CHECK:         call @sluice_linear
 // CHECK-NEXT:    return
-// CHECK-LABEL: func.func private @rows_receive(
+// CHECK-LABEL: func.func private @rows_received_rows(
 // CHECK:         func.call @sluice_receive_rows(
 // CHECK-NOT:   func.func private @rows_rms_norm
 

@@ -1,4 +1,4 @@
-// RUN: sluice-opt %s --convert-sluice-to-cuda=arch=sm_90a | FileCheck %s
+// RUN: sluice-opt %s '--sluice-plan=target=#sluice.cuda' --convert-sluice-to-cuda=arch=sm_90a | FileCheck %s
 
 // At a checkpoint the rows' values that are used behind it are moved. Operands
 // are not: the second half of the product, which is behind the checkpoint, gets

@@ -1,10 +1,10 @@
-// RUN: sluice-opt %s --convert-sluice-to-cuda=arch=sm_90a --split-input-file --remarks-filter="convert-sluice.*" 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: sluice-opt %s --convert-sluice-to-cuda=arch=sm_90a --split-input-file | FileCheck %s
+// RUN: sluice-opt %s '--sluice-plan=target=#sluice.cuda' --convert-sluice-to-cuda=arch=sm_90a --split-input-file --remarks-filter="(convert-)?sluice.*" 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: sluice-opt %s '--sluice-plan=target=#sluice.cuda' --convert-sluice-to-cuda=arch=sm_90a --split-input-file | FileCheck %s
 
-// Of the gates here only the first is a product's. Of the others a product is read
-// by something else, has a weight that another product has too, a bias of its own or
-// other rows than its partner; or is the result of a layer, which has the buffer of
-// what the layer yields, and not its op.
+// Of the gates here the first and the last are products', the last although one of
+// them is the result of a layer. Of the others a product is read by something else,
+// has a weight that another product has too, a bias of its own or other rows than
+// its partner.
 
 !w = tensor<256x256xbf16>
 !r = tensor<?x256xf32>
@@ -22,9 +22,13 @@ sluice.weight @k in @f at 0 stored bf16 : !w
 sluice.weight @l in @f at 0 stored bf16 : !w
 sluice.weight @bias in @f at 0 stored f32 : tensor<256xf32>
 
-// REMARK: gates-fused-into-products=1
+// REMARK: gates-fused-into-products=2
 
 // CHECK-LABEL: sluice.graph @main_step {
+// CHECK:         sluice.graph_linear {{.*}} gate silu
+// CHECK-NOT:     gate silu
+// CHECK:         sluice.graph_linear {{.*}} bias
+// CHECK-NOT:     gate silu
 // CHECK:         sluice.graph_linear {{.*}} gate silu
 // CHECK-NOT:     gate silu
 sluice.model @main(%batch: !sluice.batch) attributes {

@@ -1,6 +1,6 @@
 // RUN: sluice-opt %s --sluice-shard-tensors=tensor-parallel=2 \
 // RUN:   --sluice-partition-stages=stages=1 --sluice-fuse-decode \
-// RUN:   --sluice-split-ranks --convert-sluice-to-cuda=arch=emulator | FileCheck %s
+// RUN:   --sluice-split-ranks '--sluice-plan=target=#sluice.cuda' --convert-sluice-to-cuda=arch=emulator | FileCheck %s
 
 // A layer whose two halves both start from its input, over a group of two, as on
 // a CPU (SluiceToCPU/groups.mlir): the members meet once for both halves and once
@@ -21,7 +21,7 @@ sluice.weight @up.bias in @f at 0 stored f32 : tensor<128xf32>
 sluice.weight @down in @f at 0 stored f32 : tensor<32x128xf32>
 sluice.weight @down.bias in @f at 0 stored f32 : tensor<32xf32>
 
-// CHECK-LABEL: gpu.func @rows_all_reduce_add{{[a-z0-9_]*}}(
+// CHECK-LABEL: gpu.func @rows_add_bias_add{{[a-z0-9_]*}}(
 // CHECK:         %[[X:.*]] = vector.load
 // CHECK:         arith.addf
 // CHECK:         arith.addf
@@ -34,7 +34,7 @@ sluice.weight @down.bias in @f at 0 stored f32 : tensor<32xf32>
 // CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 32 of %{{[^ ]*}} into %[[P1:.*]]
 // CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 32 of %{{[^ ]*}} residual %[[P1]] into %[[PART:.*]]
 // CHECK:         sluice.graph_all_reduce rows %[[PART]] into %[[SUM:.*]] cols 32 scratch %
-// CHECK:         sluice.launch_kernel @kernels::@rows_all_reduce_add{{[a-z0-9_]*}} rows
+// CHECK:         sluice.launch_kernel @kernels::@rows_add_bias_add{{[a-z0-9_]*}} rows
 // CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 32 of %{{[^ ]*}} into %[[TOKENS:.*]]
 // CHECK:         sluice.graph_all_gather rows %[[TOKENS]] cols 32 into %{{.*}} cols 64 scratch %
 // CHECK-NOT:     sluice.graph_all_

@@ -1,4 +1,4 @@
-// RUN: sluice-opt %s --convert-sluice-to-cuda=arch=sm_90a --split-input-file --verify-diagnostics
+// RUN: sluice-opt %s '--sluice-plan=target=#sluice.cuda' --convert-sluice-to-cuda=arch=sm_90a --split-input-file --verify-diagnostics
 
 // What is refused because there is no kernel for it on a GPU.
 
@@ -23,7 +23,7 @@ sluice.model @main(%batch: !sluice.batch) attributes {architecture = "t", model_
   %x = sluice.embed %batch, %w by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %x : tensor<?x8xf32>
 }
-// expected-error @+1 {{takes the name of a step or program}}
+// expected-error @+1 {{takes the name of a step function}}
 func.func private @main_step()
 
 // -----

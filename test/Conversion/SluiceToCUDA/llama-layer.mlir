@@ -1,5 +1,5 @@
-// RUN: sluice-opt %s --convert-sluice-to-cuda=arch=sm_90a,sm_100 --remarks-filter="convert-sluice.*" 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: sluice-opt %s --convert-sluice-to-cuda=arch=sm_90a,sm_100 --verify-roundtrip | FileCheck %s
+// RUN: sluice-opt %s '--sluice-plan=target=#sluice.cuda' --convert-sluice-to-cuda=arch=sm_90a,sm_100 --remarks-filter="(convert-)?sluice.*" 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: sluice-opt %s '--sluice-plan=target=#sluice.cuda' --convert-sluice-to-cuda=arch=sm_90a,sm_100 --verify-roundtrip | FileCheck %s
 
 // One layer of a llama with quantised weights, whole: what becomes a kernel,
 // what a call of the runtime. Rows become operands once for all products that
@@ -7,10 +7,10 @@
 // before the sums add the residual themselves, and those before the gate are one
 // with it; the two norms share a kernel. Marks say where the layer is.
 
+// REMARK: [Analysis] fusion | Category:sluice-fuse-products
+// REMARK-SAME: gates-fused-into-products=1, operands-made-by-row-loops=0, residuals-fused-into-products=2
 // REMARK: [Analysis] step | Category:convert-sluice-to-cuda
 // REMARK-SAME: checkpoints=0, generated-kernels=4, generated-launches=5, ops-fused-into-kernels=6, runtime-calls=15
-// REMARK: [Analysis] fusion | Category:convert-sluice-to-cuda
-// REMARK-SAME: gates-fused-into-products=1, operands-made-by-kernels=0, residuals-fused-into-products=2
 
 // CHECK:       sluice.program @main step @main_step cuda {
 // CHECK-SAME:    caches = [!sluice.cache<kv_heads = 2, head_dim = 16>]
@@ -20,7 +20,7 @@
 
 // CHECK:       gpu.module @kernels [#nvvm.target<chip = "sm_90a">, #nvvm.target<chip = "sm_100">] {
 // CHECK:         gpu.func @rows_rms_norm(
-// CHECK:         gpu.func @rows_rope_rope(
+// CHECK:         gpu.func @rows_rotations_rotate_rotations_rotate(
 // CHECK:         gpu.func @rows_select_outputs_rms_norm(
 // CHECK:         gpu.func @greedy_tokens(
 // The key of an infinity or a NaN: the complement of its token.
@@ -41,7 +41,7 @@
 // CHECK:         sluice.graph_linear rows weight 2 columns 0 to 64 of %[[X]] into %[[Q:.*]]{{$}}
 // CHECK:         sluice.graph_linear rows weight 3 columns 0 to 32 of %[[X]] into %[[K:.*]]{{$}}
 // CHECK:         sluice.graph_linear rows weight 4 columns 0 to 32 of %[[X]] into %[[V:.*]]{{$}}
-// CHECK:         sluice.launch_kernel @kernels::@rows_rope_rope rows threads 32(%{{.*}}, %{{.*}}, %{{.*}}, %[[Q]], %[[RQ:.*]], %[[K]], %[[RK:.*]])
+// CHECK:         sluice.launch_kernel @kernels::@rows_rotations_rotate_rotations_rotate rows threads 32(%{{.*}}, %{{.*}}, %{{.*}}, %[[Q]], %[[RQ:.*]], %[[K]], %[[RK:.*]])
 // CHECK-NEXT:    sluice.graph_append 0 %[[RK]], %[[V]]
 // CHECK:         sluice.graph_attend 0 %[[RQ]] into %{{.*}} with @attention
 // CHECK:         sluice.graph_operand rows f16

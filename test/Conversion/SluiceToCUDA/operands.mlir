@@ -1,5 +1,5 @@
-// RUN: sluice-opt %s --convert-sluice-to-cuda=arch=sm_90a --split-input-file | FileCheck %s
-// RUN: sluice-opt %s --convert-sluice-to-cuda=arch=sm_90a --split-input-file --remarks-filter="convert-sluice.*" 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: sluice-opt %s '--sluice-plan=target=#sluice.cuda' --convert-sluice-to-cuda=arch=sm_90a --split-input-file | FileCheck %s
+// RUN: sluice-opt %s '--sluice-plan=target=#sluice.cuda' --convert-sluice-to-cuda=arch=sm_90a --split-input-file --remarks-filter="(convert-)?sluice.*" 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Layers of a llama whose rows are whole units of features: what is launched for
 // one, 14 kernels (attention's merge is one without a line). Norms make operand
@@ -24,10 +24,10 @@ sluice.weight @gate in @f at 0 stored q8_0 : !up
 sluice.weight @up in @f at 0 stored q8_0 : !up
 sluice.weight @down in @f at 0 stored q8_0 : !down
 
-// REMARK: Category:convert-sluice-to-cuda {{.*}}gates-fused-into-products=1, operands-made-by-kernels=2, residuals-fused-into-products=2
+// REMARK: Category:sluice-fuse-products {{.*}}gates-fused-into-products=1, operands-made-by-row-loops=2, residuals-fused-into-products=2
 
 // CHECK:       weights = [{{.*}}#sluice.weight_use<@gate, linear, partner @up>, #sluice.weight_use<@up, linear>
-// CHECK-LABEL: gpu.func @rows_rms_norm_operand(
+// CHECK-LABEL: gpu.func @rows_rms_norm_to_operand(
 // CHECK-SAME:    %[[COUNT:[a-z0-9]+]]: !llvm.ptr, %[[G:[a-z0-9]+]]: !llvm.ptr {llvm.align = 256 : i64, llvm.noalias}, %[[X:[a-z0-9]+]]: !llvm.ptr {llvm.align = 256 : i64}, %[[ROWS:[a-z0-9]+]]: !llvm.ptr {llvm.align = 256 : i64, llvm.noalias}, %[[SUMS:[a-z0-9]+]]: !llvm.ptr {llvm.align = 256 : i64, llvm.noalias}, %[[SCALES:[a-z0-9]+]]: !llvm.ptr {llvm.align = 256 : i64, llvm.noalias})
 // CHECK-SAME:    known_block_size = array<i32: 32, 1, 1>
 // CHECK-DAG:     sluice.view %[[ROWS]]{{.*}} to memref<?x256xf16>
@@ -41,7 +41,7 @@ sluice.weight @down in @f at 0 stored q8_0 : !down
 
 // CHECK-LABEL: sluice.graph @main_step {
 // CHECK:         sluice.graph_embed
-// CHECK:         sluice.launch_kernel @kernels::@rows_rms_norm_operand rows threads 32(%{{.*}}, %{{.*}}, %[[H:.*]], %[[A:.*]], %{{.*}}, %{{.*}})
+// CHECK:         sluice.launch_kernel @kernels::@rows_rms_norm_to_operand rows threads 32(%{{.*}}, %{{.*}}, %[[H:.*]], %[[A:.*]], %{{.*}}, %{{.*}})
 // CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
 // CHECK:         sluice.graph_linear rows weight 2 columns 0 to 256 of %[[A]] into
 // CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
@@ -49,7 +49,7 @@ sluice.weight @down in @f at 0 stored q8_0 : !down
 // CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
 // CHECK:         sluice.graph_linear rows weight 4 columns 0 to 128 of %[[A]] into
 // CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
-// CHECK:         sluice.launch_kernel @kernels::@rows_rope_rope
+// CHECK:         sluice.launch_kernel @kernels::@rows_rotations_rotate_rotations_rotate
 // CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
 // CHECK:         sluice.graph_append 0
 // CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
@@ -59,7 +59,7 @@ sluice.weight @down in @f at 0 stored q8_0 : !down
 // CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
 // CHECK:         sluice.graph_linear rows weight 5 {{.*}} residual
 // CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
-// CHECK:         sluice.launch_kernel @kernels::@rows_rms_norm_operand
+// CHECK:         sluice.launch_kernel @kernels::@rows_rms_norm_to_operand
 // CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
 // CHECK:         sluice.graph_linear rows weight 7 columns 0 to 512 of %{{.*}} gate silu into %[[F:.*]]{{$}}
 // CHECK-NOT:     sluice.{{graph_linear|launch}}
@@ -134,11 +134,11 @@ sluice.weight @bias in @f at 0 stored f32 : tensor<2048xf32>
 sluice.weight @wide in @f at 0 stored f32 : tensor<2048xf32>
 sluice.weight @narrow in @f at 0 stored f32 : tensor<512xf32>
 
-// CHECK-LABEL: gpu.func @rows_gate_operand_operand(
+// CHECK-LABEL: gpu.func @rows_gate_to_operand_to_operand(
 // CHECK-SAME:    known_block_size = array<i32: 256, 1, 1>
 // CHECK-NOT:     sluice.row_blocks
 // CHECK:         arith.truncf %{{.*}} to vector<4xf16>
-// CHECK-LABEL: gpu.func @rows_gate_operand(
+// CHECK-LABEL: gpu.func @rows_gate_to_operand(
 // CHECK-SAME:    known_block_size = array<i32: 128, 1, 1>, sluice.row_blocks = 4 : i64
 // CHECK-NOT:     gpu.shuffle
 // CHECK:         arith.truncf %{{.*}} to vector<4xbf16>
@@ -149,9 +149,9 @@ sluice.weight @narrow in @f at 0 stored f32 : tensor<512xf32>
 
 // CHECK-LABEL: sluice.graph @main_step {
 // CHECK-NOT:     gate
-// CHECK:         sluice.launch_kernel @kernels::@rows_gate_operand_operand rows threads 256(
+// CHECK:         sluice.launch_kernel @kernels::@rows_gate_to_operand_to_operand rows threads 256(
 // CHECK-NOT:     gate
-// CHECK:         sluice.launch_kernel @kernels::@rows_gate_operand rows threads 128 blocks 4(
+// CHECK:         sluice.launch_kernel @kernels::@rows_gate_to_operand rows threads 128 blocks 4(
 // CHECK-NOT:     gate
 sluice.model @main(%batch: !sluice.batch) attributes {
     architecture = "t", model_name = "t", vocab_size = 100,

@@ -1,4 +1,4 @@
-// RUN: sluice-opt %s --convert-sluice-to-cuda=arch=sm_90a | FileCheck %s
+// RUN: sluice-opt %s '--sluice-plan=target=#sluice.cuda' --convert-sluice-to-cuda=arch=sm_90a | FileCheck %s
 
 // Row-wise ops that follow each other are one kernel. A block does a row, if
 // there is one with its number. The sum and the first reduction of the norm share

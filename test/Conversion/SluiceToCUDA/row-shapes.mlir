@@ -1,4 +1,4 @@
-// RUN: sluice-opt %s --convert-sluice-to-cuda=arch=sm_90a | FileCheck %s
+// RUN: sluice-opt %s '--sluice-plan=target=#sluice.cuda' --convert-sluice-to-cuda=arch=sm_90a | FileCheck %s
 
 // Who computes a row, and who waits for whom. Where threads need nothing of each
 // other some blocks share a row, each thread with four columns; with a sum over the
@@ -25,7 +25,7 @@ sluice.weight @g in @f at 0 stored f32 : tensor<2048xf32>
 // CHECK-NOT:     scf.for
 // CHECK:         gpu.return
 
-// CHECK-LABEL: gpu.func @rows_split_qkv_rope(
+// CHECK-LABEL: gpu.func @rows_split_qkv_rotations_rotate(
 // CHECK-SAME:    known_block_size = array<i32: 128, 1, 1>
 // CHECK:         vector.store
 // CHECK:         gpu.barrier
@@ -58,7 +58,7 @@ sluice.weight @g in @f at 0 stored f32 : tensor<2048xf32>
 
 // CHECK-LABEL: sluice.graph @main_step
 // CHECK:         sluice.launch_kernel @kernels::@rows_activation rows threads 128 blocks 4(
-// CHECK:         sluice.launch_kernel @kernels::@rows_split_qkv_rope rows threads 128(
+// CHECK:         sluice.launch_kernel @kernels::@rows_split_qkv_rotations_rotate rows threads 128(
 // CHECK:         sluice.launch_kernel @kernels::@greedy_search outputs threads 128 blocks 3(%{{.*}}, %{{.*}}, %[[FOUND:.*]])
 // CHECK-NEXT:    sluice.launch_kernel @kernels::@greedy_tokens outputs threads 32(%{{.*}}, %[[FOUND]], %{{.*}})
 sluice.weight @o in @f at 0 stored f32 : tensor<2048x1024xf32>

@@ -46,6 +46,13 @@ static bool isOfKernels(Operation *op) {
          op->hasTrait<BelongsInGraph>();
 }
 
+/// What a step consists of.
+static bool isOfPlan(Operation *op) {
+  return isa<StepOp, ResultsOp, BufferOp, CacheOp, RopeTableOp, BarrierOp,
+             TaskInterface, TaskYieldOp, ReceivedRowsOp, SendRowsOp,
+             RotationsOp, RotateOp, AddBiasOp, ToOperandOp>(op);
+}
+
 /// What stands between ranks.
 static bool isOfRanks(Operation *op) {
   return isa<RankOp, ChannelOp, GroupOp, WorkerOp, ReceiveOp, SendOp>(op);
@@ -63,7 +70,8 @@ static bool isOfRequests(Operation *op) {
 }
 
 static bool isSluice(Operation *op) {
-  return isa_and_nonnull<SluiceDialect>(op->getDialect()) && !isOfKernels(op);
+  return isa_and_nonnull<SluiceDialect>(op->getDialect()) && !isOfKernels(op) &&
+         !isOfPlan(op);
 }
 
 static bool isLegalInModel(Operation *op) {
@@ -78,6 +86,12 @@ static bool isLegalInPipeline(Operation *op) {
 static bool isLegalInProgram(Operation *op) {
   return isSluice(op) &&
          !isa<StageOp, ForwardOp, ModelOp, ReturnOp, ShardOp>(op);
+}
+
+static bool isLegalInPlan(Operation *op) {
+  return isReference(op) || isOfPlan(op) ||
+         isa<RankOp, ChannelOp, SliceOp, ParamOp, DeploymentOp>(op) ||
+         op->getParentOfType<StepOp>();
 }
 
 static bool isLegalInKernels(Operation *op) {
@@ -267,6 +281,16 @@ static LogicalResult verifyProgram(ModuleOp module) {
   return verifyChannels(module);
 }
 
+static LogicalResult verifyPlan(ModuleOp module) {
+  if (count<StepOp>(module) == 0)
+    return module.emitError("phase plan has a 'sluice.step', found none");
+  for (auto step : module.getOps<StepOp>())
+    if (!step.isAssigned())
+      return step.emitOpError("has no arena: the passes that plan it have not "
+                              "all been run");
+  return verifyTokenizers(module, 1);
+}
+
 static LogicalResult verifyKernels(ModuleOp module) {
   // One with a counterpart shares its place.
   int64_t deployments = count<DeploymentOp>(module);
@@ -328,6 +352,7 @@ constexpr PhaseRules phases[] = {
     {"model", isLegalInModel, verifyModel},
     {"pipeline", isLegalInPipeline, verifyPipeline},
     {"program", isLegalInProgram, verifyProgram},
+    {"plan", isLegalInPlan, verifyPlan},
     {"kernels", isLegalInKernels, verifyKernels},
 };
 
@@ -341,7 +366,7 @@ public:
     if (rules == std::end(phases)) {
       getOperation().emitError()
           << "no phase is named '" << phase
-          << "': expected model, pipeline, program or kernels";
+          << "': expected model, pipeline, program, plan or kernels";
       return signalPassFailure();
     }
     if (failed(verifyOps(*rules)) || failed(rules->verify(getOperation())))

@@ -28,7 +28,8 @@ def convert(module, *passes):
 
 def generate(module, chip):
     """The PTX of the module's kernels for a chip."""
-    output = convert(module, f"--convert-sluice-to-cuda=arch={chip}",
+    output = convert(module, "--sluice-plan=target=#sluice.cuda",
+                     f"--convert-sluice-to-cuda=arch={chip}",
                      "--sluice-lower-graphs", "--sluice-kernels-to-gpu-binary")
     texts = re.findall(rb'assembly = "(.*)">\]', output)
     if len(texts) != 1:
@@ -41,7 +42,8 @@ def generate(module, chip):
 
 def find_constants(module, chip):
     """The parameters of each kernel that weights and tables are given for."""
-    text = convert(module, f"--convert-sluice-to-cuda=arch={chip}").decode()
+    text = convert(module, "--sluice-plan=target=#sluice.cuda",
+                     f"--convert-sluice-to-cuda=arch={chip}").decode()
     memories = dict(re.findall(r"(%\S+) = sluice\.graph_address (\w+)", text))
     constants = {}
     for kernel, words in re.findall(

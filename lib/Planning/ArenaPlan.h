@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_LIB_CONVERSION_STEPPLANNING_ARENAPLAN_H
-#define SLUICE_LIB_CONVERSION_STEPPLANNING_ARENAPLAN_H
+#ifndef SLUICE_LIB_PLANNING_ARENAPLAN_H
+#define SLUICE_LIB_PLANNING_ARENAPLAN_H
 
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -43,4 +43,4 @@ mlir::FailureOr<ArenaPlan> planArena(llvm::ArrayRef<Lifetime> buffers);
 
 } // namespace sluice::planning
 
-#endif // SLUICE_LIB_CONVERSION_STEPPLANNING_ARENAPLAN_H
+#endif // SLUICE_LIB_PLANNING_ARENAPLAN_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_LIB_CONVERSION_STEPPLANNING_ROPETABLES_H
-#define SLUICE_LIB_CONVERSION_STEPPLANNING_ROPETABLES_H
+#ifndef SLUICE_LIB_PLANNING_ROPETABLES_H
+#define SLUICE_LIB_PLANNING_ROPETABLES_H
 
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
@@ -21,4 +21,4 @@ mlir::FailureOr<ir::RopeTableAttr> computeRopeTable(ir::RopeOp op);
 
 } // namespace sluice::planning
 
-#endif // SLUICE_LIB_CONVERSION_STEPPLANNING_ROPETABLES_H
+#endif // SLUICE_LIB_PLANNING_ROPETABLES_H
