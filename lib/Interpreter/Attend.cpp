@@ -84,15 +84,17 @@ static void attendHead(const Query &query, const KVCache::Entries &cached,
     result[d] = static_cast<float>(sums[d]);
 }
 
-RowData sluice::interpreter::evalAttend(const RowData &query,
-                                        const RowData &key,
-                                        const RowData &value, KVCache &cache,
-                                        const StepBatch &batch,
-                                        const AttendParams &params) {
-  for (int64_t r = 0; r < query.rows(); ++r)
+void sluice::interpreter::evalAppend(const RowData &key, const RowData &value,
+                                     KVCache &cache, const StepBatch &batch) {
+  for (int64_t r = 0; r < key.rows(); ++r)
     cache.store(batch.sequences()[r], batch.positions()[r], key.row(r),
                 value.row(r));
+}
 
+RowData sluice::interpreter::evalAttend(const RowData &query,
+                                        const KVCache &cache,
+                                        const StepBatch &batch,
+                                        const AttendParams &params) {
   int64_t headDim = cache.headDim();
   int64_t headsPerKey = params.heads / cache.kvHeads();
   std::vector<double> slopes =

@@ -67,6 +67,19 @@ static Status evalRopeOp(ir::RopeOp op, Scope &scope) {
   return {};
 }
 
+/// In the body of a row loop, whose table is declared outside.
+static RowData evalRotationsOp(ir::RotationsOp op, const StepBatch &batch) {
+  auto loop = llvm::cast<ir::TaskRowsOp>(op->getParentOp());
+  auto table = loop.getWeight(op.getTable()).getDefiningOp<ir::RopeTableOp>();
+  ir::RopeTableAttr parameters = table.getParameters();
+  ir::RopeFrequencies frequencies;
+  frequencies.inverse.assign(parameters.getInverse().asArrayRef().begin(),
+                             parameters.getInverse().asArrayRef().end());
+  frequencies.attentionFactor =
+      static_cast<float>(parameters.getFactor().convertToDouble());
+  return evalRotations(batch.positions(), frequencies);
+}
+
 static Status evalSplitQKVOp(ir::SplitQKVOp op, Scope &scope) {
   QKVRows split = evalSplitQKV(scope.rows(op.getInput()), op.getLayout(),
                                op.getHeads(), op.getKvHeads(), op.getHeadDim());
@@ -89,10 +102,11 @@ static Status evalAttendOp(ir::AttendOp op, Scope &scope, int64_t member) {
     params.softcap = softcap->convertToDouble();
   if (std::optional<llvm::APFloat> alibi = op.getAlibi())
     params.alibi = alibi->convertToDouble();
+  KVCache &cache = scope.cache(op.getCache());
+  const StepBatch &batch = scope.batch(op.getBatch());
+  evalAppend(scope.rows(op.getKey()), scope.rows(op.getValue()), cache, batch);
   scope.set(op.getResult(),
-            evalAttend(scope.rows(op.getQuery()), scope.rows(op.getKey()),
-                       scope.rows(op.getValue()), scope.cache(op.getCache()),
-                       scope.batch(op.getBatch()), params));
+            evalAttend(scope.rows(op.getQuery()), cache, batch, params));
   return {};
 }
 
@@ -141,7 +155,23 @@ static Status evalRowWise(Operation *op, Scope &s) {
           .Case([&](ir::SelectOutputsOp op) {
             return evalSelectOutputs(s.rows(op.getInput()),
                                      s.batch(op.getBatch()));
-          });
+          })
+          .Case([&](ir::RotationsOp op) {
+            return evalRotationsOp(op, s.batch(op.getBatch()));
+          })
+          .Case([&](ir::RotateOp op) {
+            return evalRotate(s.rows(op.getInput()), s.rows(op.getRotations()),
+                              op.getStyle(), op.getHeads(), op.getHeadDim());
+          })
+          .Case([&](ir::AddBiasOp op) {
+            std::vector<const WeightData *> biases;
+            for (mlir::Value bias : op.getBiases())
+              biases.push_back(&s.weight(bias));
+            const RowData *input = &s.rows(op.getInput());
+            return evalAllReduce({&input, 1}, biases);
+          })
+          // Float32 is what is computed with here.
+          .Case([&](ir::ToOperandOp op) { return s.rows(op.getInput()); });
   s.set(op->getResult(0), std::move(result));
   return {};
 }
@@ -149,7 +179,8 @@ static Status evalRowWise(Operation *op, Scope &s) {
 static bool isRowWise(Operation *op) {
   return llvm::isa<ir::EmbedOp, ir::RmsNormOp, ir::LayerNormOp, ir::LinearOp,
                    ir::ActivationOp, ir::GateOp, ir::AddOp, ir::ConcatOp,
-                   ir::SelectOutputsOp>(op);
+                   ir::SelectOutputsOp, ir::RotationsOp, ir::RotateOp,
+                   ir::AddBiasOp, ir::ToOperandOp>(op);
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,7 +192,10 @@ bool sluice::interpreter::isSupported(Operation *op) {
          llvm::isa<ir::ParamOp, ir::ShardOp, ir::LayerCacheOp, ir::LayerOp,
                    ir::RopeOp, ir::SplitQKVOp, ir::AttendOp, ir::CheckpointOp,
                    ir::AllReduceOp, ir::AllGatherOp, ir::YieldOp, ir::ReturnOp,
-                   ir::ForwardOp, ir::ReceiveOp, ir::SendOp>(op);
+                   ir::ForwardOp, ir::ReceiveOp, ir::SendOp>(op) ||
+         llvm::isa<ir::TaskInterface, ir::BufferOp, ir::CacheOp,
+                   ir::RopeTableOp, ir::BarrierOp, ir::ResultsOp,
+                   ir::TaskYieldOp, ir::ReceivedRowsOp, ir::SendRowsOp>(op);
 }
 
 Status sluice::interpreter::evalOp(Operation *op, Scope &scope,

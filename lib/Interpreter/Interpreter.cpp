@@ -20,20 +20,30 @@ using namespace sluice::interpreter;
 using mlir::Operation;
 
 static Status otherPhase(Operation *op) {
-  return opError(op, "only modules of the phases 'model', 'pipeline' and "
-                     "'program' are interpreted, and this op belongs to "
-                     "another");
+  return opError(op,
+                 "only modules of the phases 'model', 'pipeline', "
+                 "'program' and 'plan' are interpreted, and this op belongs to "
+                 "another");
 }
 
 /// Whether the op may stand in a module that is interpreted.
 static bool isKnown(Operation *op) {
   return llvm::isa<ir::FileOp, ir::WeightOp, ir::SliceOp, ir::TokenizerOp,
                    ir::ModelOp, ir::StageOp, ir::PipelineOp, ir::GenerateOp,
-                   ir::RankOp, ir::ChannelOp, ir::WorkerOp, ir::GroupOp>(op);
+                   ir::RankOp, ir::ChannelOp, ir::WorkerOp, ir::GroupOp,
+                   ir::StepOp, ir::DeploymentOp>(op);
 }
 
-/// What stands for the target: what `sluice.generate` names; else the one
-/// `sluice.model` or `sluice.pipeline`, or of several, as where a draft has
+/// The step of a deployment's first stage; null where its stages are programs.
+static ir::StepOp firstStep(ir::DeploymentOp deployment) {
+  auto name = llvm::cast<mlir::FlatSymbolRefAttr>(deployment.getStages()[0]);
+  return mlir::SymbolTable::lookupNearestSymbolFrom<ir::StepOp>(deployment,
+                                                                name);
+}
+
+/// What stands for the target: what `sluice.generate` names, or the
+/// `sluice.deployment` of steps; else the one `sluice.model`, `sluice.pipeline`
+/// or `sluice.step` without a counterpart, or of several, as where a draft has
 /// been merged into the module, the one that is called @main.
 static Expected<Operation *> findTarget(mlir::ModuleOp module) {
   llvm::SmallVector<Operation *> models;
@@ -43,7 +53,12 @@ static Expected<Operation *> findTarget(mlir::ModuleOp module) {
     if (auto generate = llvm::dyn_cast<ir::GenerateOp>(op))
       return mlir::SymbolTable::lookupNearestSymbolFrom(
           module, generate.getTargetAttr());
-    if (llvm::isa<ir::ModelOp, ir::PipelineOp>(op))
+    if (auto deployment = llvm::dyn_cast<ir::DeploymentOp>(op))
+      return firstStep(deployment) ? Expected<Operation *>(&op)
+                                   : otherPhase(&op);
+    auto step = llvm::dyn_cast<ir::StepOp>(op);
+    if (llvm::isa<ir::ModelOp, ir::PipelineOp>(op) ||
+        (step && !step.getCounterpart()))
       models.push_back(&op);
   }
   if (models.empty())
@@ -68,8 +83,25 @@ template <typename Op> static ModelInfo infoOf(Op op) {
           {op.getEosTokens().begin(), op.getEosTokens().end()}};
 }
 
+/// The steps of all stages, the members of a group one behind the other.
+static std::vector<Operation *> findSteps(ir::DeploymentOp deployment) {
+  std::vector<Operation *> steps;
+  auto add = [&](mlir::Attribute name) {
+    steps.push_back(mlir::SymbolTable::lookupNearestSymbolFrom(
+        deployment, llvm::cast<mlir::FlatSymbolRefAttr>(name)));
+  };
+  if (!deployment.getGroups())
+    llvm::for_each(deployment.getStages(), add);
+  else
+    for (auto group : deployment.getGroups()->getAsRange<mlir::ArrayAttr>())
+      llvm::for_each(group, add);
+  return steps;
+}
+
 /// The ops whose bodies are executed one after the other.
 static std::vector<Operation *> findParts(Operation *model) {
+  if (auto deployment = llvm::dyn_cast<ir::DeploymentOp>(model))
+    return findSteps(deployment);
   auto pipeline = llvm::dyn_cast<ir::PipelineOp>(model);
   if (!pipeline)
     return {model};
@@ -103,6 +135,8 @@ Expected<Interpreter> Interpreter::open(mlir::ModuleOp module,
   ModelInfo info;
   if (auto pipeline = llvm::dyn_cast<ir::PipelineOp>(model))
     info = infoOf(pipeline);
+  else if (auto step = llvm::dyn_cast<ir::StepOp>(parts.front()))
+    info = infoOf(step);
   else
     info = infoOf(llvm::cast<ir::ModelOp>(model));
   return Interpreter(std::move(parts), std::move(info), weights.take());
@@ -122,6 +156,15 @@ Interpreter::createDraft(mlir::ModuleOp module) {
       Expected<Interpreter> draft =
           open(module, mlir::SymbolTable::lookupNearestSymbolFrom(
                            module, speculate.getDraftAttr()));
+      if (!draft)
+        return draft.status();
+      return std::optional<Interpreter>(draft.take());
+    }
+  for (auto deployment : module.getOps<ir::DeploymentOp>())
+    if (deployment.getDraftAttr()) {
+      Expected<Interpreter> draft =
+          open(module, mlir::SymbolTable::lookupNearestSymbolFrom(
+                           module, deployment.getDraftAttr()));
       if (!draft)
         return draft.status();
       return std::optional<Interpreter>(draft.take());

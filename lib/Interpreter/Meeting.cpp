@@ -8,10 +8,8 @@
 #include "Meeting.h"
 
 #include "OpError.h"
-#include "runtime/core/RowMoves.h"
+#include "Survivors.h"
 #include "sluice/Interpreter/Ops.h"
-
-#include <numeric>
 
 using namespace sluice;
 using namespace sluice::interpreter;
@@ -19,49 +17,6 @@ using namespace sluice::interpreter;
 //===----------------------------------------------------------------------===//
 // Checkpoints
 //===----------------------------------------------------------------------===//
-
-namespace {
-
-/// What a checkpoint leaves of a step.
-struct Survivors {
-  const StepBatch *before;
-  const StepBatch *after;
-  std::vector<int64_t> rows; ///< the old row that each new one comes from
-};
-
-} // namespace
-
-static Survivors findSurvivors(const StepBatch &before, Environment &env) {
-  std::vector<uint8_t> alive(before.rows(), 1);
-  if (env.alive)
-    alive = env.alive(before);
-  std::vector<RowMove> moves;
-  int64_t rows = planCompaction(alive, moves);
-  env.batches.push_back(std::make_unique<StepBatch>(before));
-  env.batches.back()->keep(alive, moves, rows);
-
-  std::vector<int64_t> kept(before.rows());
-  std::iota(kept.begin(), kept.end(), 0);
-  for (RowMove move : moves)
-    kept[move.to] = move.from;
-  kept.resize(rows);
-  return {&before, env.batches.back().get(), std::move(kept)};
-}
-
-/// Which records of a value that has one for each row, or one for each output,
-/// stay: the old record that each new one comes from.
-static std::vector<int64_t> keptRecords(const Survivors &survivors,
-                                        bool isOfOutputs) {
-  if (!isOfOutputs)
-    return survivors.rows;
-  std::vector<int64_t> kept;
-  for (int32_t row : survivors.after->outputRows()) {
-    auto outputs = survivors.before->outputRows();
-    auto place = llvm::find(outputs, survivors.rows[row]);
-    kept.push_back(place - outputs.begin());
-  }
-  return kept;
-}
 
 static void keepRows(ir::CheckpointOp op, Scope &scope,
                      const Survivors &survivors) {
@@ -71,11 +26,7 @@ static void keepRows(ir::CheckpointOp op, Scope &scope,
     const RowData &records = scope.rows(input);
     // As many outputs as rows: all rows are outputs, in their order.
     bool isOfOutputs = records.rows() != survivors.before->rows();
-    std::vector<int64_t> kept = keptRecords(survivors, isOfOutputs);
-    RowData left(kept.size(), records.width());
-    for (size_t r = 0; r < kept.size(); ++r)
-      llvm::copy(records.row(kept[r]), left.row(r).begin());
-    scope.set(result, std::move(left));
+    scope.set(result, keepRecords(records, survivors, isOfOutputs));
   }
 }
 

@@ -10,6 +10,7 @@
 #include "Execution.h"
 #include "Meeting.h"
 #include "OpError.h"
+#include "PlannedSteps.h"
 
 #include "mlir/IR/SymbolTable.h"
 
@@ -162,6 +163,8 @@ Expected<PartResult>
 sluice::interpreter::evalParts(const std::vector<Operation *> &parts,
                                const StepBatch &batch,
                                Environment &environment) {
+  if (llvm::isa<ir::StepOp>(parts.front()))
+    return evalSteps(parts, batch, environment);
   if (llvm::isa<ir::WorkerOp, ir::GroupOp>(parts.front()))
     return Ranks(parts, environment).run(batch);
   PartResult current{&batch, nullptr};

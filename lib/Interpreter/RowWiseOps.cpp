@@ -91,27 +91,42 @@ QKVRows sluice::interpreter::evalSplitQKV(const RowData &input,
   return result;
 }
 
-RowData sluice::interpreter::evalRope(const RowData &input,
-                                      std::span<const int32_t> positions,
-                                      const RopeParams &params) {
-  auto pairs = static_cast<int64_t>(params.frequencies.inverse.size());
+RowData
+sluice::interpreter::evalRotations(std::span<const int32_t> positions,
+                                   const ir::RopeFrequencies &frequencies) {
+  auto pairs = static_cast<int64_t>(frequencies.inverse.size());
+  RowData result(static_cast<int64_t>(positions.size()), 2 * pairs);
+  for (int64_t r = 0; r < result.rows(); ++r)
+    for (int64_t p = 0; p < pairs; ++p) {
+      // A float32 product, as models are trained with: at long positions its
+      // rounding is part of what they have learnt.
+      float angle = static_cast<float>(positions[r]) * frequencies.inverse[p];
+      double factor = frequencies.attentionFactor;
+      result.row(r)[p] =
+          static_cast<float>(std::cos(static_cast<double>(angle)) * factor);
+      result.row(r)[pairs + p] =
+          static_cast<float>(std::sin(static_cast<double>(angle)) * factor);
+    }
+  return result;
+}
+
+RowData sluice::interpreter::evalRotate(const RowData &input,
+                                        const RowData &rotations,
+                                        ir::RopeStyle style, int64_t heads,
+                                        int64_t headDim) {
+  int64_t pairs = rotations.width() / 2;
   // Feature 2p turns with 2p + 1, or p with p + pairs.
-  bool interleaved = params.style == ir::RopeStyle::Interleaved;
+  bool interleaved = style == ir::RopeStyle::Interleaved;
   int64_t stride = interleaved ? 2 : 1;
   int64_t partner = interleaved ? 1 : pairs;
 
   RowData result = input;
   for (int64_t r = 0; r < input.rows(); ++r)
     for (int64_t p = 0; p < pairs; ++p) {
-      // A float32 product, as models are trained with: at long positions its
-      // rounding is part of what they have learnt.
-      float angle =
-          static_cast<float>(positions[r]) * params.frequencies.inverse[p];
-      double factor = params.frequencies.attentionFactor;
-      double cosine = std::cos(static_cast<double>(angle)) * factor;
-      double sine = std::sin(static_cast<double>(angle)) * factor;
-      for (int64_t h = 0; h < params.heads; ++h) {
-        int64_t at = h * params.headDim + p * stride;
+      double cosine = rotations.row(r)[p];
+      double sine = rotations.row(r)[pairs + p];
+      for (int64_t h = 0; h < heads; ++h) {
+        int64_t at = h * headDim + p * stride;
         double a = input.row(r)[at];
         double b = input.row(r)[at + partner];
         result.row(r)[at] = static_cast<float>(a * cosine - b * sine);
@@ -119,6 +134,13 @@ RowData sluice::interpreter::evalRope(const RowData &input,
       }
     }
   return result;
+}
+
+RowData sluice::interpreter::evalRope(const RowData &input,
+                                      std::span<const int32_t> positions,
+                                      const RopeParams &params) {
+  return evalRotate(input, evalRotations(positions, params.frequencies),
+                    params.style, params.heads, params.headDim);
 }
 
 float sluice::interpreter::activate(ir::ActivationKind kind, float x) {

@@ -125,9 +125,9 @@ static int endNow(const ExitNow &exit) {
 std::optional<RunOptions>
 sluice::run::parseOptions(int argc, const char *const *argv, int &code) {
   RunOptions options;
-  CLI::App app("Executes a Sluice module: the phases 'model', 'pipeline' and "
-               "'program' with the reference interpreter (slow, float32, easy "
-               "to trust), the phase 'kernels' natively",
+  CLI::App app("Executes a Sluice module: the phases 'model', 'pipeline', "
+               "'program' and 'plan' with the reference interpreter (slow, "
+               "float32, easy to trust), the phase 'kernels' natively",
                "sluice-run");
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", versionOf("sluice-run"));

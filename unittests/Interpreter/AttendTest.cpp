@@ -57,11 +57,19 @@ RowData slice(const RowData &rows, int64_t first, int64_t count) {
   return result;
 }
 
+/// Stores keys and values, then attends to all that is stored.
+RowData appendAndAttend(const RowData &query, const RowData &key,
+                        const RowData &value, KVCache &cache,
+                        const StepBatch &batch, const AttendParams &params) {
+  evalAppend(key, value, cache, batch);
+  return evalAttend(query, cache, batch, params);
+}
+
 TEST(AttendTest, OnePositionIsItsValue) {
   KVCache cache(1, 2);
-  EXPECT_ROWS(evalAttend(RowData(2, {3, 4}), RowData(2, {1, 1}),
-                         RowData(2, {5, 6}), cache, rowsOf(0, 0, 1),
-                         {.heads = 1, .scale = 1}),
+  EXPECT_ROWS(appendAndAttend(RowData(2, {3, 4}), RowData(2, {1, 1}),
+                              RowData(2, {5, 6}), cache, rowsOf(0, 0, 1),
+                              {.heads = 1, .scale = 1}),
               5, 6);
 }
 
@@ -72,16 +80,16 @@ TEST(AttendTest, WeighsValuesByTheSoftmaxOfScores) {
   RowData query(1, {1, 1});
   RowData key(1, {2, 0});
   RowData value(1, {10, 20});
-  EXPECT_ROWS(evalAttend(query, key, value, cache, rowsOf(0, 0, 2),
-                         {.heads = 1, .scale = std::log(3.0) / 2}),
+  EXPECT_ROWS(appendAndAttend(query, key, value, cache, rowsOf(0, 0, 2),
+                              {.heads = 1, .scale = std::log(3.0) / 2}),
               10, 12.5);
 }
 
 TEST(AttendTest, LargeScoresDoNotOverflow) {
   KVCache cache(1, 1);
-  EXPECT_ROWS(evalAttend(RowData(1, {1e4, 1e4}), RowData(1, {1e4, 0}),
-                         RowData(1, {7, 9}), cache, rowsOf(0, 0, 2),
-                         {.heads = 1, .scale = 1}),
+  EXPECT_ROWS(appendAndAttend(RowData(1, {1e4, 1e4}), RowData(1, {1e4, 0}),
+                              RowData(1, {7, 9}), cache, rowsOf(0, 0, 2),
+                              {.heads = 1, .scale = 1}),
               7, 7);
 }
 
@@ -89,9 +97,9 @@ TEST(AttendTest, HeadsShareKeyHeadsInGroups) {
   // Four query heads over two key heads of one feature: heads 0 and 1 read the
   // first value, 2 and 3 the second.
   KVCache cache(2, 1);
-  EXPECT_ROWS(evalAttend(RowData(4, {1, 2, 3, 4}), RowData(2, {1, 1}),
-                         RowData(2, {10, 20}), cache, rowsOf(0, 0, 1),
-                         {.heads = 4, .scale = 1}),
+  EXPECT_ROWS(appendAndAttend(RowData(4, {1, 2, 3, 4}), RowData(2, {1, 1}),
+                              RowData(2, {10, 20}), cache, rowsOf(0, 0, 1),
+                              {.heads = 4, .scale = 1}),
               10, 10, 20, 20);
 }
 
@@ -111,10 +119,10 @@ TEST(AttendTest, GroupedEqualsMultiHeadWithRepeatedKeys) {
   KVCache grouped(2, 2);
   KVCache full(4, 2);
   AttendParams params{.heads = 4, .scale = 0.7};
-  EXPECT_EQ(
-      elements(evalAttend(query, key, value, grouped, rowsOf(0, 0, 5), params)),
-      elements(evalAttend(query, repeat(key), repeat(value), full,
-                          rowsOf(0, 0, 5), params)));
+  EXPECT_EQ(elements(appendAndAttend(query, key, value, grouped,
+                                     rowsOf(0, 0, 5), params)),
+            elements(appendAndAttend(query, repeat(key), repeat(value), full,
+                                     rowsOf(0, 0, 5), params)));
 }
 
 TEST(AttendTest, WindowCountsTheRowItself) {
@@ -123,8 +131,8 @@ TEST(AttendTest, WindowCountsTheRowItself) {
   RowData value(1, {1, 2, 3, 4});
   auto attend = [&](std::optional<int64_t> window) {
     KVCache cache(1, 1);
-    return evalAttend(zeros, zeros, value, cache, rowsOf(0, 0, 4),
-                      {.heads = 1, .scale = 1, .window = window});
+    return appendAndAttend(zeros, zeros, value, cache, rowsOf(0, 0, 4),
+                           {.heads = 1, .scale = 1, .window = window});
   };
   EXPECT_ROWS(attend(std::nullopt), 1, 1.5, 2, 2.5);
   EXPECT_ROWS(attend(4), 1, 1.5, 2, 2.5);
@@ -136,9 +144,9 @@ TEST(AttendTest, SoftcapBoundsScoresBeforeTheSoftmax) {
   // The score 50 becomes 2 tanh(25) = 2: weights e^2 and 1.
   KVCache cache(1, 1);
   double share = std::exp(2.0) / (std::exp(2.0) + 1);
-  EXPECT_ROWS(evalAttend(RowData(1, {0, 10}), RowData(1, {5, 0}),
-                         RowData(1, {1, 0}), cache, rowsOf(0, 0, 2),
-                         {.heads = 1, .scale = 1, .softcap = 2}),
+  EXPECT_ROWS(appendAndAttend(RowData(1, {0, 10}), RowData(1, {5, 0}),
+                              RowData(1, {1, 0}), cache, rowsOf(0, 0, 2),
+                              {.heads = 1, .scale = 1, .softcap = 2}),
               1, static_cast<float>(share));
 }
 
@@ -151,8 +159,8 @@ TEST(AttendTest, AlibiPrefersNearPositions) {
   auto share = [](double slope) {
     return static_cast<float>(std::exp(-slope) / (1 + std::exp(-slope)));
   };
-  EXPECT_ROWS(evalAttend(zeros, zeros, value, cache, rowsOf(0, 0, 2),
-                         {.heads = 2, .scale = 1, .alibi = 3}),
+  EXPECT_ROWS(appendAndAttend(zeros, zeros, value, cache, rowsOf(0, 0, 2),
+                              {.heads = 2, .scale = 1, .alibi = 3}),
               1, 1, share(3.0 / 16), share(3.0 / 256));
 }
 
@@ -177,16 +185,16 @@ TEST(AttendTest, ChunksEqualTheWhole) {
   RowData key = scattered(12, 4, 2);
   RowData value = scattered(12, 4, 3);
   KVCache wholeCache(2, 2);
-  RowData whole =
-      evalAttend(query, key, value, wholeCache, rowsOf(0, 0, 12), everything());
+  RowData whole = appendAndAttend(query, key, value, wholeCache,
+                                  rowsOf(0, 0, 12), everything());
   for (int64_t chunk : {1, 5, 7}) {
     KVCache cache(2, 2);
     for (int64_t first = 0; first < 12; first += chunk) {
       int64_t count = std::min<int64_t>(chunk, 12 - first);
       RowData part =
-          evalAttend(slice(query, first, count), slice(key, first, count),
-                     slice(value, first, count), cache, rowsOf(0, first, count),
-                     everything());
+          appendAndAttend(slice(query, first, count), slice(key, first, count),
+                          slice(value, first, count), cache,
+                          rowsOf(0, first, count), everything());
       EXPECT_EQ(elements(part), elements(slice(whole, first, count)));
     }
   }
@@ -198,8 +206,8 @@ TEST(AttendTest, SequencesDoNotSeeEachOther) {
   RowData value = scattered(6, 4, 3);
   KVCache alone(2, 2);
   RowData expected =
-      evalAttend(slice(query, 2, 4), slice(key, 2, 4), slice(value, 2, 4),
-                 alone, rowsOf(7, 0, 4), everything());
+      appendAndAttend(slice(query, 2, 4), slice(key, 2, 4), slice(value, 2, 4),
+                      alone, rowsOf(7, 0, 4), everything());
 
   StepBatch batch(6, 6);
   for (int64_t i = 0; i < 2; ++i)
@@ -207,7 +215,8 @@ TEST(AttendTest, SequencesDoNotSeeEachOther) {
   for (int64_t i = 0; i < 4; ++i)
     ASSERT_TRUE(batch.add(7, i, 0, true).ok());
   KVCache cache(2, 2);
-  RowData together = evalAttend(query, key, value, cache, batch, everything());
+  RowData together =
+      appendAndAttend(query, key, value, cache, batch, everything());
   EXPECT_EQ(elements(slice(together, 2, 4)), elements(expected));
 }
 
@@ -217,7 +226,7 @@ TEST(AttendTest, MembersOfAGroupAttendAsTheWholeDoes) {
   RowData value = scattered(6, 4, 3);
   KVCache whole(2, 2);
   RowData expected =
-      evalAttend(query, key, value, whole, rowsOf(0, 0, 6), everything());
+      appendAndAttend(query, key, value, whole, rowsOf(0, 0, 6), everything());
   auto part = [](const RowData &rows, int64_t first, int64_t width) {
     RowData result(rows.rows(), width);
     for (int64_t r = 0; r < rows.rows(); ++r)
@@ -231,9 +240,9 @@ TEST(AttendTest, MembersOfAGroupAttendAsTheWholeDoes) {
     params.allHeads = 4;
     params.firstHead = 2 * member;
     KVCache cache(1, 2);
-    RowData result =
-        evalAttend(part(query, 4 * member, 4), part(key, 2 * member, 2),
-                   part(value, 2 * member, 2), cache, rowsOf(0, 0, 6), params);
+    RowData result = appendAndAttend(
+        part(query, 4 * member, 4), part(key, 2 * member, 2),
+        part(value, 2 * member, 2), cache, rowsOf(0, 0, 6), params);
     EXPECT_EQ(elements(result), elements(part(expected, 4 * member, 4)));
   }
 }
@@ -244,13 +253,14 @@ TEST(AttendTest, GoingBackReplacesTheEnd) {
   RowData value = scattered(3, 2, 3);
   AttendParams params{.heads = 1, .scale = 1};
   KVCache cache(1, 2);
-  RowData first = evalAttend(query, key, value, cache, rowsOf(0, 0, 3), params);
+  RowData first =
+      appendAndAttend(query, key, value, cache, rowsOf(0, 0, 3), params);
   // Two other rows from position 1 on, then the same rows again.
-  evalAttend(slice(query, 0, 2), slice(key, 0, 2), slice(value, 0, 2), cache,
-             rowsOf(0, 1, 2), params);
+  appendAndAttend(slice(query, 0, 2), slice(key, 0, 2), slice(value, 0, 2),
+                  cache, rowsOf(0, 1, 2), params);
   RowData again =
-      evalAttend(slice(query, 1, 2), slice(key, 1, 2), slice(value, 1, 2),
-                 cache, rowsOf(0, 1, 2), params);
+      appendAndAttend(slice(query, 1, 2), slice(key, 1, 2), slice(value, 1, 2),
+                      cache, rowsOf(0, 1, 2), params);
   EXPECT_EQ(elements(again), elements(slice(first, 1, 2)));
 }
 

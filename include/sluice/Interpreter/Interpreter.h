@@ -65,8 +65,9 @@ struct ModelInfo {
 ///
 /// In the phase `model` it executes the model; in `pipeline` the stages, one
 /// after the other; in `program` the workers of all ranks in this process, each
-/// whenever its channel holds a frame and the next one has room. The members of
-/// a tensor-parallel group take turns, from one collective to the next.
+/// whenever its channel holds a frame and the next one has room; in `plan` the
+/// tasks of the steps, stage by stage. The members of a tensor-parallel group
+/// take turns, from one collective to the next.
 class Interpreter {
 public:
   /// Executes the module's target. The module must be verified and outlive the
@@ -115,8 +116,8 @@ private:
                                     mlir::Operation *model);
   Status checkBatch(const StepBatch &batch) const;
 
-  /// In order: a `sluice.model`, `sluice.stage`s, or `sluice.worker`s and
-  /// `sluice.group`s of them.
+  /// In order: a `sluice.model`, `sluice.stage`s, `sluice.worker`s and
+  /// `sluice.group`s of them, or `sluice.step`s.
   std::vector<mlir::Operation *> parts;
   ModelInfo modelInfo;
   Environment environment;

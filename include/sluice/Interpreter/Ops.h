@@ -72,6 +72,14 @@ struct RopeParams {
   ir::RopeFrequencies frequencies;
 };
 
+/// For each position the cosines of all pairs, then their sines.
+RowData evalRotations(std::span<const int32_t> positions,
+                      const ir::RopeFrequencies &frequencies);
+
+/// Rotates the first `rotations.width()` features of each head.
+RowData evalRotate(const RowData &input, const RowData &rotations,
+                   ir::RopeStyle style, int64_t heads, int64_t headDim);
+
 RowData evalRope(const RowData &input, std::span<const int32_t> positions,
                  const RopeParams &params);
 
@@ -94,10 +102,13 @@ struct AttendParams {
   int64_t firstHead = 0;
 };
 
-/// Stores the rows' keys and values, then attends: result[row][heads][headDim].
-RowData evalAttend(const RowData &query, const RowData &key,
-                   const RowData &value, KVCache &cache, const StepBatch &batch,
-                   const AttendParams &params);
+/// Stores the rows' keys and values.
+void evalAppend(const RowData &key, const RowData &value, KVCache &cache,
+                const StepBatch &batch);
+
+/// Attends to what is stored: result[row][heads][headDim].
+RowData evalAttend(const RowData &query, const KVCache &cache,
+                   const StepBatch &batch, const AttendParams &params);
 
 /// One slope for each of `heads` heads.
 std::vector<double> alibiSlopes(int64_t heads);
