@@ -263,7 +263,9 @@ def while_it_starts(kind, count, args, pool):
     pathlib.Path(args.program + ".weights").unlink(missing_ok=True)
     faults = Faults(args.library)
     faults.arm(kind, 0, 0)
-    with Server([args.program], *OPTIONS, environment=faults.environment):
+    # Calls of the start alone: none for a connection.
+    with Server([args.program], *OPTIONS, environment=faults.environment,
+                asks_health=False):
         calls = faults.calls(kind)
     for first in points_of(calls, args):
         if kind in ("write", "map"):  # so that it packs its weights
@@ -272,7 +274,7 @@ def while_it_starts(kind, count, args, pool):
         tally.points += 1
         try:
             server = Server([args.program], *OPTIONS,
-                            environment=faults.environment)
+                            environment=faults.environment, asks_health=False)
         except Failure as failure:
             check(str(failure).startswith("the server has ended: 1: ") and
                   "error: " in str(failure),

@@ -123,10 +123,11 @@ def text_of(events):
 
 class Server:
     """`command serve`, on a free port of this machine. Under an MPI: `mpi` is
-    its name, `mpirun` its launcher, and the command is of `ranks` processes."""
+    its name, `mpirun` its launcher, and the command is of `ranks` processes.
+    It has said that it serves and, with `asks_health`, answered once."""
 
     def __init__(self, command, *options, mpi=None, mpirun=None, ranks=1,
-                 key=None, authority=None, environment=None):
+                 key=None, authority=None, environment=None, asks_health=True):
         self.program = command[0]
         self.key, self.mpi = key, mpi
         self.tls = authority and ssl.create_default_context(cafile=authority)
@@ -140,6 +141,8 @@ class Server:
             env={"HOME": "/tmp", **os.environ, **(environment or {})})
         try:
             self._find()
+            if asks_health:
+                check(self.get("/health").status == 200, "no health")
         except BaseException:
             self.kill()
             raise
@@ -155,7 +158,6 @@ class Server:
         _, self.host, port = said().groups()
         self.port = int(port)
         self.url = said().group().split(" at ")[1]
-        check(self.get("/health").status == 200, "no health")
 
     def said(self):
         return pathlib.Path(self.log.name).read_text(errors="replace")
