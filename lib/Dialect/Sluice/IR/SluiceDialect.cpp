@@ -20,6 +20,30 @@ using namespace sluice::ir;
 
 #include "sluice/Dialect/Sluice/IR/SluiceEnums.cpp.inc"
 
+/// The parameter Floats: `[1.0, 0.316227764]`. A DenseF32ArrayAttr itself
+/// prints seven digits, which are other floats when they are read.
+static FailureOr<DenseF32ArrayAttr> parseFloats(AsmParser &parser) {
+  SmallVector<float> floats;
+  auto parseOne = [&]() -> ParseResult {
+    double value = 0;
+    if (parser.parseFloat(value))
+      return failure();
+    floats.push_back(static_cast<float>(value));
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne))
+    return failure();
+  return DenseF32ArrayAttr::get(parser.getContext(), floats);
+}
+
+static void printFloats(AsmPrinter &printer, DenseF32ArrayAttr floats) {
+  printer << '[';
+  llvm::interleaveComma(floats.asArrayRef(), printer, [&](float value) {
+    printer.printFloat(APFloat(value));
+  });
+  printer << ']';
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "sluice/Dialect/Sluice/IR/SluiceAttributes.cpp.inc"
 

@@ -21,7 +21,7 @@ func.func @sluice_program_step(%pointer: !llvm.ptr, %weight: !llvm.ptr,
 }
 
 // CHECK: sluice.program @main step @sluice_program_step cpu avx512 {
-// CHECK-SAME: rope_tables = [#sluice.rope_table<inverse = [1.000000e+00, 1.000000e-02], factor = 1.000000e+00>]
+// CHECK-SAME: rope_tables = [#sluice.rope_table<inverse = [1.000000e+00, 0.00999999977], factor = 1.000000e+00>]
 // CHECK-SAME: weights = [#sluice.weight_use<@token_embd.weight, rows>, #sluice.weight_use<@token_embd.weight, linear>, #sluice.weight_use<@h.0.attn.c_attn.weight, linear, transposed>, #sluice.weight_use<@output_norm.weight, vector>]
 sluice.program @main step @sluice_program_step cpu avx512 {
   architecture = "llama", model_name = "demo", vocab_size = 4096,

@@ -132,6 +132,13 @@ class Sluice_Double<string desc> : AttrOrTypeParameter<"::llvm::APFloat", desc> 
   let printer = "$_printer.printFloat($_self)";
 }
 
+// Floats that print as the shortest texts that read back the same.
+class Sluice_Floats<string desc>
+    : AttrOrTypeParameter<"::mlir::DenseF32ArrayAttr", desc> {
+  let parser = "parseFloats($_parser)";
+  let printer = "printFloats($_printer, $_self)";
+}
+
 def Sluice_LinearScalingAttr : Sluice_Attr<"LinearScaling", "linear_scaling"> {
   let summary = "positions divided by a factor (position interpolation)";
   let description = [{

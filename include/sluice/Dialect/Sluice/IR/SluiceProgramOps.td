@@ -69,7 +69,7 @@ def Sluice_RopeTableAttr : Sluice_Attr<"RopeTable", "rope_table"> {
     ```
   }];
   let parameters = (ins
-    "::mlir::DenseF32ArrayAttr":$inverse,
+    Sluice_Floats<"radians per position">:$inverse,
     Sluice_Double<"multiplies cosines and sines">:$factor);
   let assemblyFormat = "`<` struct(params) `>`";
 }
