@@ -250,7 +250,7 @@ TEST_F(InterpreterTest, RefusesModulesOfOtherPhases) {
   EXPECT_THAT(other.status().message(),
               HasSubstr("test.mlir:1:1: 'func.func'"));
   EXPECT_THAT(other.status().message(),
-              HasSubstr("phases 'model', 'pipeline' and"));
+              HasSubstr("phases 'model', 'pipeline', 'program' and 'plan'"));
 }
 
 } // namespace

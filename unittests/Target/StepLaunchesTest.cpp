@@ -138,7 +138,7 @@ TEST_F(StepLaunchesTest, OneRow) {
       lines,
       testing::ElementsAre(
           "0 sluice_embed_f16 (rows of token_embd)  256 -",
-          "1 rows_rms_norm_operand_operand* (attn_norm)  512 0",
+          "1 rows_rms_norm_to_operand_to_operand* (attn_norm)  512 0",
           "2 sluice_linear_q8_0_8 (attn_q[0:48], bias) attn_q[0:48] 6720 0",
           "3 sluice_linear_q8_0_8 (attn_q[48:128], bias) attn_q[48:128] 11200 "
           "0",
@@ -153,7 +153,7 @@ TEST_F(StepLaunchesTest, OneRow) {
           "69632 0",
           "11 sluice_operand_rows (operand of ffn_down)  0 0",
           "12 sluice_linear_q4_0_8 (ffn_down, residual) ffn_down 18432 0",
-          "13 rows_select_outputs_operand* ()  0 -",
+          "13 rows_select_outputs_to_operand* ()  0 -",
           "14 sluice_linear_f16_8 (token_embd) token_embd 28672 -",
           "15 greedy_tokens* ()  0 -", "16 sluice_sample_search (drawing)  0 -",
           "16 sluice_sample_merge (drawing)  0 -"));

@@ -58,7 +58,7 @@ private:
                << name.getValue()
                << "' could be a function of the runtime, whose names begin "
                   "with 'sluice_'";
-    SharedCode shared(module);
+    CpuModuleCode shared(module);
     for (StepOp step : llvm::make_early_inc_range(module.getOps<StepOp>()))
       if (auto cpu = dyn_cast<CpuTargetAttr>(step.getTarget()))
         if (failed(convert(step, cpu.getLevel(), shared)))
@@ -66,7 +66,7 @@ private:
     return success();
   }
 
-  LogicalResult convert(StepOp step, CpuLevel cpu, SharedCode &shared) {
+  LogicalResult convert(StepOp step, CpuLevel cpu, CpuModuleCode &shared) {
     FailureOr<std::string> name = nameCode(step, shared.symbols);
     if (failed(name))
       return failure();

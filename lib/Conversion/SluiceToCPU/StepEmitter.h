@@ -16,8 +16,8 @@ namespace sluice::tocpu {
 using namespace planning;
 
 /// What the programs of a module have in common.
-struct SharedCode {
-  explicit SharedCode(mlir::ModuleOp module)
+struct CpuModuleCode {
+  explicit CpuModuleCode(mlir::ModuleOp module)
       : symbols(module), attention(symbols) {}
 
   mlir::SymbolTable symbols;
@@ -30,7 +30,7 @@ struct SharedCode {
 /// function returns; the code behind it counts rows anew.
 class StepEmitter {
 public:
-  StepEmitter(SharedCode &shared, ir::StepOp planned, int64_t lanes)
+  StepEmitter(CpuModuleCode &shared, ir::StepOp planned, int64_t lanes)
       : symbols(shared.symbols), planned(planned), runtime(symbols),
         kernels(symbols, shared.kernels, runtime, weights, lanes),
         attention(shared.attention) {}

@@ -35,9 +35,7 @@ struct RowShape {
   /// How many turns a thread has where each of `count` things is one thread's.
   int64_t countTurns(int64_t count) const;
   /// Whether it has them all at once, and not in a loop.
-  bool isUnrolled(int64_t count) const {
-    return countTurns(count) <= maxTurns;
-  }
+  bool isUnrolled(int64_t count) const { return countTurns(count) <= maxTurns; }
 
   /// As much of a thread's share as is asked for at once.
   static constexpr int64_t maxTurns = 4;

@@ -15,8 +15,8 @@
 namespace sluice::tocuda {
 
 /// What the programs of a module have in common.
-struct SharedCode {
-  SharedCode(mlir::ModuleOp module, mlir::gpu::GPUModuleOp kernelModule)
+struct CudaModuleCode {
+  CudaModuleCode(mlir::ModuleOp module, mlir::gpu::GPUModuleOp kernelModule)
       : symbols(module), kernels(kernelModule), attention(symbols) {}
 
   mlir::SymbolTable symbols;
@@ -27,7 +27,7 @@ struct SharedCode {
 /// Emits a step's `sluice.graph`.
 class GraphEmitter {
 public:
-  GraphEmitter(SharedCode &shared, ir::StepOp planned)
+  GraphEmitter(CudaModuleCode &shared, ir::StepOp planned)
       : shared(shared), planned(planned), kernels(shared.kernels, weights) {}
 
   void emit(llvm::StringRef name);
@@ -59,7 +59,7 @@ private:
                            KernelParameter parameter, ir::ValueDomain domain);
   mlir::Value getBias(mlir::ImplicitLocOpBuilder &b, mlir::Value vector);
 
-  SharedCode &shared;
+  CudaModuleCode &shared;
   ir::StepOp planned;
   WeightUses weights;
   DeviceKernels kernels;

@@ -102,7 +102,7 @@ private:
     auto kernels = gpu::GPUModuleOp::create(b, module.getLoc(), "kernels");
     if (!targets->empty())
       kernels.setTargetsAttr(b.getArrayAttr(*targets));
-    SharedCode shared(module, kernels);
+    CudaModuleCode shared(module, kernels);
     // Another symbol may have the name.
     shared.symbols.remove(kernels);
     shared.symbols.insert(kernels);
@@ -113,7 +113,7 @@ private:
     return success();
   }
 
-  LogicalResult convert(StepOp step, SharedCode &shared) {
+  LogicalResult convert(StepOp step, CudaModuleCode &shared) {
     FailureOr<std::string> name = nameCode(step, shared.symbols);
     if (failed(name) || failed(checkOutputs(step)))
       return failure();

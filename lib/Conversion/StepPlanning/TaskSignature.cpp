@@ -16,7 +16,9 @@ using namespace sluice::planning;
 std::string sluice::planning::nameRowKernel(TaskRowsOp loop) {
   std::string name = "rows";
   for (Operation &op : loop.getRowOps())
-    name += ("_" + op.getName().stripDialect()).str();
+    // What is looked up where it is used goes without saying.
+    if (!isa<RotationsOp>(op) || loop.getBuffer(op.getResult(0)))
+      name += ("_" + op.getName().stripDialect()).str();
   return name;
 }
 

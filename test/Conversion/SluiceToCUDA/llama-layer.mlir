@@ -20,7 +20,7 @@
 
 // CHECK:       gpu.module @kernels [#nvvm.target<chip = "sm_90a">, #nvvm.target<chip = "sm_100">] {
 // CHECK:         gpu.func @rows_rms_norm(
-// CHECK:         gpu.func @rows_rotations_rotate_rotations_rotate(
+// CHECK:         gpu.func @rows_rotate_rotate(
 // CHECK:         gpu.func @rows_select_outputs_rms_norm(
 // CHECK:         gpu.func @greedy_tokens(
 // The key of an infinity or a NaN: the complement of its token.
@@ -41,7 +41,7 @@
 // CHECK:         sluice.graph_linear rows weight 2 columns 0 to 64 of %[[X]] into %[[Q:.*]]{{$}}
 // CHECK:         sluice.graph_linear rows weight 3 columns 0 to 32 of %[[X]] into %[[K:.*]]{{$}}
 // CHECK:         sluice.graph_linear rows weight 4 columns 0 to 32 of %[[X]] into %[[V:.*]]{{$}}
-// CHECK:         sluice.launch_kernel @kernels::@rows_rotations_rotate_rotations_rotate rows threads 32(%{{.*}}, %{{.*}}, %{{.*}}, %[[Q]], %[[RQ:.*]], %[[K]], %[[RK:.*]])
+// CHECK:         sluice.launch_kernel @kernels::@rows_rotate_rotate rows threads 32(%{{.*}}, %{{.*}}, %{{.*}}, %[[Q]], %[[RQ:.*]], %[[K]], %[[RK:.*]])
 // CHECK-NEXT:    sluice.graph_append 0 %[[RK]], %[[V]]
 // CHECK:         sluice.graph_attend 0 %[[RQ]] into %{{.*}} with @attention
 // CHECK:         sluice.graph_operand rows f16

@@ -49,7 +49,7 @@ sluice.weight @down in @f at 0 stored q8_0 : !down
 // CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
 // CHECK:         sluice.graph_linear rows weight 4 columns 0 to 128 of %[[A]] into
 // CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
-// CHECK:         sluice.launch_kernel @kernels::@rows_rotations_rotate_rotations_rotate
+// CHECK:         sluice.launch_kernel @kernels::@rows_rotate_rotate
 // CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
 // CHECK:         sluice.graph_append 0
 // CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}

@@ -25,7 +25,7 @@ sluice.weight @g in @f at 0 stored f32 : tensor<2048xf32>
 // CHECK-NOT:     scf.for
 // CHECK:         gpu.return
 
-// CHECK-LABEL: gpu.func @rows_split_qkv_rotations_rotate(
+// CHECK-LABEL: gpu.func @rows_split_qkv_rotate(
 // CHECK-SAME:    known_block_size = array<i32: 128, 1, 1>
 // CHECK:         vector.store
 // CHECK:         gpu.barrier
@@ -58,7 +58,7 @@ sluice.weight @g in @f at 0 stored f32 : tensor<2048xf32>
 
 // CHECK-LABEL: sluice.graph @main_step
 // CHECK:         sluice.launch_kernel @kernels::@rows_activation rows threads 128 blocks 4(
-// CHECK:         sluice.launch_kernel @kernels::@rows_split_qkv_rotations_rotate rows threads 128(
+// CHECK:         sluice.launch_kernel @kernels::@rows_split_qkv_rotate rows threads 128(
 // CHECK:         sluice.launch_kernel @kernels::@greedy_search outputs threads 128 blocks 3(%{{.*}}, %{{.*}}, %[[FOUND:.*]])
 // CHECK-NEXT:    sluice.launch_kernel @kernels::@greedy_tokens outputs threads 32(%{{.*}}, %[[FOUND]], %{{.*}})
 sluice.weight @o in @f at 0 stored f32 : tensor<2048x1024xf32>

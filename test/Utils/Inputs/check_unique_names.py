@@ -20,8 +20,6 @@ HEADERS = (".h", ".cuh")
 SHARED_HEADERS = {"Passes.h"}
 # Two implementations of one interface, of which a program includes one.
 SHARED_TYPES = {"MatrixProducts"}
-# What the code for each device is emitted with; neither header sees the other.
-SHARED_TYPES |= {"SharedCode"}
 # Plays the runtime's part in a test, by the runtime's names.
 STAND_INS = {"unittests/Conversion/StubRuntime.h"}
 

@@ -3,7 +3,7 @@
 
 // What the phase `model` does not allow, and a phase that there is not.
 
-// CHECK: no phase is named 'pipelines': expected model, pipeline, program or kernels
+// CHECK: no phase is named 'pipelines': expected model, pipeline, program, plan or kernels
 
 // expected-error @+1 {{phase model has one 'sluice.model', and one more where there is a draft, found 0}}
 module {

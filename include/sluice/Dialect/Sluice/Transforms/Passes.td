@@ -29,6 +29,9 @@ def VerifyPhase : Pass<"sluice-verify-phase", "::mlir::ModuleOp"> {
       first, and something is at each. Each channel has one end that sends and
       one that receives; they lead from the head through the stages in order and
       back; and nobody waits in a cycle.
+    - `plan`: `sluice.step`s whose arenas are assigned and, where there are
+      several programs, the `sluice.deployment` that names them, with channels,
+      ranks, files, weights and tokenizer.
     - `kernels`: `sluice.program`s and, where there are several, the
       `sluice.deployment` that names them, with channels and with ranks as in
       `program`, files, weights and tokenizer, and code in the dialects `arith`,
@@ -45,7 +48,8 @@ def VerifyPhase : Pass<"sluice-verify-phase", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"phase", "phase", "std::string", "\"model\"",
-           "The phase to check for: model, pipeline, program or kernels">
+           "The phase to check for: model, pipeline, program, plan or "
+           "kernels">
   ];
   let statistics = [
     Statistic<"opsChecked", "ops-checked", "Ops that were checked">
