@@ -41,6 +41,22 @@ mlir::LogicalResult verifyMaxLatency(mlir::Operation *op,
 mlir::LogicalResult verifyTable(EmbedOp op, int64_t vocabSize,
                                 int64_t contextLength);
 
+/// Checks the columns of a whole product that an op computes: they are not
+/// empty, lie inside of it, and are cut where micro-kernels' panels end.
+template <typename Product> mlir::LogicalResult verifyColumns(Product op) {
+  int64_t first = op.getFirstColumn(), end = op.getEndColumn();
+  int64_t out = op.getOutFeatures();
+  if (op.getColumnsBegin().has_value() != op.getColumnsEnd().has_value())
+    return op.emitOpError("has one end of its columns, not both");
+  if (first < 0 || end <= first || end > out)
+    return op.emitOpError() << "columns " << first << " to " << end
+                            << " are empty or not inside of " << out;
+  if (first % columnUnit != 0 || (end % columnUnit != 0 && end != out))
+    return op.emitOpError() << "columns " << first << " to " << end
+                            << " are not cut at multiples of " << columnUnit;
+  return mlir::success();
+}
+
 /// The `Op` that `name` names, or an error that says that there is none.
 template <typename Op>
 mlir::FailureOr<Op> lookUp(mlir::Operation *user, mlir::FlatSymbolRefAttr name,

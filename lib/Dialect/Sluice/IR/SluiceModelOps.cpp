@@ -169,25 +169,11 @@ int64_t LinearOp::getEndColumn() {
   return static_cast<int64_t>(getColumnsEnd().value_or(getOutFeatures()));
 }
 
-static LogicalResult verifyColumns(LinearOp op) {
-  // linear_c5
-  int64_t first = op.getFirstColumn(), end = op.getEndColumn();
-  int64_t out = op.getOutFeatures();
-  if (op.getColumnsBegin().has_value() != op.getColumnsEnd().has_value())
-    return op.emitOpError("has one end of its columns, not both");
-  if (first < 0 || end <= first || end > out)
-    return op.emitOpError() << "columns " << first << " to " << end
-                            << " are empty or not inside of " << out;
-  if (first % columnUnit != 0 || (end % columnUnit != 0 && end != out))
-    return op.emitOpError() << "columns " << first << " to " << end
-                            << " are not cut at multiples of " << columnUnit;
-  return success();
-}
-
 LogicalResult LinearOp::verify() {
   // linear_c1
   if (failed(verifyWidth(*this, "the input", getInput(), getInFeatures())))
     return failure();
+  // linear_c5
   if (failed(verifyColumns(*this)))
     return failure();
   // linear_c2

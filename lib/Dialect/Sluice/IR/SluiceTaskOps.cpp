@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
+#include "RowFlow.h"
 
 #include "mlir/IR/OpImplementation.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -338,21 +338,6 @@ ParamOp TaskProductOp::getWeightParam() {
   return getWeight().getDefiningOp<ParamOp>();
 }
 
-static LogicalResult verifyColumns(TaskProductOp op) {
-  // task.product_c4
-  int64_t first = op.getFirstColumn(), end = op.getEndColumn();
-  int64_t out = op.getOutFeatures();
-  if (op.getColumnsBegin().has_value() != op.getColumnsEnd().has_value())
-    return op.emitOpError("has one end of its columns, not both");
-  if (first < 0 || end <= first || end > out)
-    return op.emitOpError() << "columns " << first << " to " << end
-                            << " are empty or not inside of " << out;
-  if (first % columnUnit != 0 || (end % columnUnit != 0 && end != out))
-    return op.emitOpError() << "columns " << first << " to " << end
-                            << " are not cut at multiples of " << columnUnit;
-  return success();
-}
-
 static LogicalResult verifyGate(TaskProductOp op) {
   // task.product_c5
   if (!op.getGate() && !op.getPartner() && !op.getPartnerBias())
@@ -374,6 +359,7 @@ LogicalResult TaskProductOp::verify() {
       failed(verifyDomain(*this, "the residual", getResidual(), getDomain())) ||
       failed(verifyDomain(*this, "the output", getOutput(), getDomain())))
     return failure();
+  // task.product_c4
   if (failed(verifyColumns(*this)))
     return failure();
   // task.product_c2
