@@ -18,7 +18,7 @@ using namespace sluice::app;
 
 /// Launchers end all ranks as soon as one of them fails, which must not be
 /// before rank 0 has said why; once it has, they end this wait too.
-static constexpr std::chrono::seconds timeToSayIt{2};
+static constexpr std::chrono::seconds timeToSayIt{10};
 
 Expected<int> app::saidOnce(const Status &reason,
                             const std::optional<comm::MpiLaunch> &launch) {

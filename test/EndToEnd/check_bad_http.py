@@ -26,7 +26,7 @@ from serving import Answer, Server, check, check_error, run_cases
 PATH = "/v1/completions"
 BODY_BYTES = 1 << 20
 # How long the server waits for a request's header, and some patience.
-HEADER_S, MARGIN_S = 10, 30
+HEADER_S, MARGIN_S = 10, 120
 # 50 ms each: longer than a slow sender is waited for.
 LONG_TOKENS = 240
 

@@ -65,7 +65,7 @@ class Case:
 
 def ended_server(program):
     """A server that ends by itself, before it listens or after."""
-    return subprocess.run([program, "serve", "--port", "0"], timeout=60,
+    return subprocess.run([program, "serve", "--port", "0"], timeout=240,
                           capture_output=True, text=True)
 
 

@@ -27,7 +27,7 @@ def run(first, second):
     """Status, output and messages of a job of these two ranks."""
     job = subprocess.run(
         [MPIRUN, *OPTIONS[MPI], "-n", "1", *first, ":", "-n", "1", *second],
-        capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=240, stdin=subprocess.DEVNULL,
         env={"HOME": "/tmp", **os.environ})
     return job.returncode, job.stdout, job.stdout + job.stderr
 

