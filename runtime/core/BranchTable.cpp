@@ -1,4 +1,4 @@
-//===- BranchTable.cpp - paths through trees, in sequences ----------------===//
+//===- BranchTable.cpp - which sequence holds which path of guesses -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ void BranchTable::link(RequestId request, SequenceId sequence) {
   first[request] = sequence;
 }
 
-/// Closes the request's branches for which `goes` says so.
+/// Closes the branches of the request for which `goes` returns true.
 template <typename Goes>
 void BranchTable::closeWhere(RequestId request, Goes goes) {
   for (SequenceId *link = &first[request]; *link != none;) {
@@ -36,7 +36,7 @@ void BranchTable::closeWhere(RequestId request, Goes goes) {
   }
 }
 
-/// Whether the branch holds the node; then fills in `holder`.
+/// Returns whether the branch holds the node, and if so fills in `holder`.
 bool BranchTable::inspect(StageTree &tree, SequenceId sequence,
                           const StageNode &node, Holder &holder) {
   if (branches[sequence].request != tree.request() ||
@@ -55,7 +55,8 @@ bool BranchTable::inspect(StageTree &tree, SequenceId sequence,
   return true;
 }
 
-/// A branch that holds the node; most likely the one it was computed for.
+/// Finds a branch that holds the node. It is mostly the one in the sequence
+/// that the node was computed for.
 BranchTable::Holder BranchTable::holderOf(StageTree &tree,
                                           const StageNode &node) {
   Holder holder;
@@ -77,8 +78,8 @@ Expected<BranchTable::BranchEnd>
 BranchTable::extend(SequenceId sequence, const Row &row, uint64_t step) {
   assert(pages.length(sequence) == row.position);
   BranchEnd place{sequence, std::nullopt, std::nullopt};
-  // A copy needs no rows of this step: whoever else holds the page holds it to
-  // its end, so what is in it up to here was computed in earlier steps.
+  // A copy needs no mirrored rows of this step: every other holder of the page
+  // holds all rows in it, so the rows up to here are from earlier steps.
   Status grown = pages.grow(sequence, int64_t{row.position} + 1, &place.copy);
   if (!grown.ok())
     return grown;
@@ -135,8 +136,9 @@ BranchTable::place(StageTree &tree, const Row &row, uint64_t step) {
       return place.status();
     return std::optional<BranchEnd>(place.take());
   };
-  // Sent again, and nothing behind it: computed again where it is. Otherwise
-  // what is behind it stays, on its own branch.
+  // If no row follows a repeated row on its branch, it is computed again in
+  // place. Otherwise the rows after it stay there, and the row gets another
+  // branch.
   StageNode *known = tree.find(row.node);
   if (known) {
     Holder holder = holderOf(tree, *known);
@@ -191,9 +193,9 @@ void BranchTable::dropDeparted(StageTree &tree) {
   });
 }
 
-/// Whether the path to `tip` has the confirmed node on it: it reaches that
-/// node, or one that was confirmed later. What was known when the request
-/// opened is on the path to every certain row behind it.
+/// Whether the path to `tip` contains the confirmed node `node`: going up, the
+/// path reaches that node or one that was confirmed later. A node that was
+/// known when the request opened is on the path to every certain row after it.
 bool BranchTable::leadsTo(StageTree &tree, NodeId tip, NodeId node) const {
   const OpenRequest &opened = tree.opened();
   bool wasKnown = node < opened.firstNode + opened.knownTokens;

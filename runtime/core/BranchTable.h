@@ -1,19 +1,20 @@
-//===- BranchTable.h - paths through trees, in sequences ------------------===//
+//===- BranchTable.h - which sequence holds which path of guesses ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Which path through which request's tree each sequence of the cache holds. A
-// path is named by its last node, the tip; the nodes before it are the tip's
-// ancestors. A row is placed where its parent is:
+// Says which path through which request's tree of guesses each sequence of the
+// cache holds. Such a path is a branch. It is named by its last node, the tip;
+// the nodes before the tip are the tip's ancestors. A row is placed by its
+// parent:
 //
-//   the parent is a tip             the row continues the branch
-//   all rows behind it are dead     the branch is cut back, and continued
-//   otherwise                       a branch is forked behind the parent
+//   the parent is a tip                 the row continues the branch
+//   all rows after the parent are dead  the branch is cut back and continued
+//   otherwise                           a branch is forked after the parent
 //
-// Branches are closed once the confirmed node lies on another one.
+// A branch closes once the confirmed node lies on another branch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,46 +29,50 @@
 
 namespace sluice {
 
-/// The branches of all requests, one for each sequence of the cache. Memory is
-/// taken by the constructor; no later call allocates. Thread-compatible.
+/// Holds the branches of all requests, one for each sequence of the cache. The
+/// constructor allocates all memory; no later call allocates.
+/// Thread-compatible.
 class BranchTable {
 public:
-  /// `pages` outlives the table, and only the table opens sequences in it.
+  /// `pages` must outlive the table, and only the table may open sequences in
+  /// it.
   BranchTable(CachePages &pages, int64_t requests);
 
-  /// Opens the request's first branch, which begins with these pages; they hold
-  /// its path up to `tip`. Error: no free sequence; nothing changed.
+  /// Opens the request's first branch. It begins with the pages `prefix`, which
+  /// hold its path up to `tip`. Fails if no sequence is free; then nothing has
+  /// changed.
   Expected<SequenceId> begin(RequestId request, NodeId tip,
                              std::span<const int32_t> prefix);
 
   struct BranchEnd {
     SequenceId sequence = 0;
-    std::optional<PageCopy> copy; ///< before the row is computed
-    /// Set where the branch was forked for the row: its rows from this position
-    /// on that are of this very step are missing from the copy.
+    std::optional<PageCopy> copy; ///< to make before the row is computed
+    /// Set if the branch was forked for the row: the copy lacks the branch's
+    /// rows of this very step from this position on.
     std::optional<int64_t> copiedFrom;
   };
 
-  /// Gives the row, which lives, a place at the end of a branch; its parent is
-  /// known, or it is the request's first. No place (and nothing has changed)
-  /// where no branch holds the parent. O(branches of the request + nodes behind
-  /// the parent), mostly O(1). Error: no room in the cache; nothing changed but
-  /// what was dead.
+  /// Places a living row at the end of a branch. The row's parent is known, or
+  /// the row is the first of its request. Returns nothing, and changes nothing,
+  /// if no branch holds the parent. O(branches of the request + nodes after the
+  /// parent), mostly O(1). Fails if the cache has no room; then only dead rows
+  /// have been cut off.
   Expected<std::optional<BranchEnd>> place(StageTree &tree, const Row &row,
                                            uint64_t step);
 
   /// Closes the branches whose tip neither is the confirmed node nor descends
-  /// from it, where the confirmed node is known; those with rows of step `step`
-  /// stay. Whether nothing was left to do. O(branches of the request).
+  /// from it, except branches with rows of step `step`. Does nothing while the
+  /// confirmed node is not known. Returns whether nothing is left to close.
+  /// O(branches of the request).
   bool prune(StageTree &tree, uint64_t step);
 
-  /// Cuts the branches back to before the rows that have left their step.
+  /// Cuts the rows that have left their step off the ends of the branches.
   /// O(branches of the request + rows that have left).
   void dropDeparted(StageTree &tree);
 
-  /// The page with the positions from `index` * pageTokens on of the path to a
-  /// node that is confirmed, or will be; none where no branch has them. O(nodes
-  /// behind the node + branches of the request).
+  /// Returns the page with the positions from `index` * pageTokens on of the
+  /// path to `node`, which is confirmed or will be; nothing if no branch holds
+  /// all of them. O(nodes after `node` + branches of the request).
   std::optional<int32_t> pageOf(StageTree &tree, NodeId node,
                                 int64_t index) const;
 
@@ -82,11 +87,11 @@ private:
   struct Branch {
     RequestId request = -1;
     NodeId tip = noNode;
-    SequenceId next = none; ///< of the same request
-    uint64_t step = 0;      ///< the last that computed a row of it
+    SequenceId next = none; ///< branch of the same request
+    uint64_t step = 0;      ///< the last step that computed a row of the branch
   };
 
-  /// A branch that holds a node, and what is behind it there.
+  /// A branch that holds a node, and the state of the rows after that node.
   struct Holder {
     SequenceId sequence = none;
     bool isTip = false;

@@ -13,7 +13,7 @@ namespace sluice {
 
 namespace {
 
-/// Page numbers and table indices stay far below what 32 and 64 bits hold.
+/// Upper limits, far below what 32-bit page numbers and 64-bit indices hold.
 constexpr int64_t maxPages = int64_t{1} << 30;
 constexpr int64_t maxSequences = int64_t{1} << 20;
 constexpr int64_t maxTableEntries = int64_t{1} << 31;
@@ -47,7 +47,7 @@ CachePages::CachePages(const Limits &limits)
       tokens(static_cast<size_t>(limits.sequences), closed),
       references(static_cast<size_t>(limits.pages), 0),
       retained(static_cast<size_t>(limits.pages), 0) {
-  // Stacks that give out the lowest numbers first.
+  // The stacks are filled so that the lowest numbers are taken first.
   unused.reserve(static_cast<size_t>(limits.pages));
   for (int64_t page = limits.pages - 1; page >= 0; --page)
     unused.push_back(static_cast<int32_t>(page));
@@ -68,7 +68,7 @@ int32_t CachePages::takePage() {
   return page;
 }
 
-/// One more sequence holds the page.
+/// Adds one sequence to the holders of the page.
 void CachePages::sharePage(int32_t page) {
   assert(holders(page) > 0);
   inSequences += references[page]++ == 0;

@@ -5,28 +5,28 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Bookkeeping only: a page is a number. A device keeps, for each layer, an
-// array of pages and stores position p of a sequence in its page p /
-// pageTokens. One table serves all layers.
+// Keeps account of the pages of the cache; a page is only a number here. For
+// each layer a device has an array of pages, and it stores position p of a
+// sequence in the sequence's page p / pageTokens. One table serves all layers.
 //
-// A page holds 32 tokens: the keys and values of one kv head of a page (16 KiB
-// at head size 64, 32 KiB at 128) then stay in the first-level cache while all
-// rows and heads that read them pass over; it is a whole number of vectors on
-// every CPU; and at most 31 tokens of memory per sequence are unused.
+// A page holds 32 tokens, for three reasons. The keys and values of one KV head
+// of a page (16 KiB at head size 64, 32 KiB at 128) stay in the first-level
+// cache while all rows and heads that read them are computed. 32 tokens are a
+// whole number of vectors on every CPU. At most 31 tokens of memory per
+// sequence are unused.
 //
-// Sequences that begin alike share the pages of that prefix: fork() counts
-// references to full pages and copies the one that is not full. What is shared
-// is never written: a sequence that was cut back into a shared page gets a copy
-// of it when it grows again. The copying itself is the device's, before the
-// step that writes to the copies:
+// Sequences with equal prefixes share the pages of the prefix: fork() counts
+// references to full pages and copies the page that is not full. A shared page
+// is never written: if a sequence was cut back into a shared page, it gets a
+// copy of that page when it grows again. The device makes the copies before the
+// step that writes to them:
 //
 //   Expected<CachePages::Fork> fork = pages.fork(parent, length);
 //   if (fork->copy)
 //     copies.push_back(*fork->copy);
 //
-// A full page can be held by somebody who is no sequence, too, so that it
-// outlives the sequence that it was filled for, and sequences can begin with
-// it:
+// A full page can also be retained without a sequence. Then it outlives the
+// sequence that it was filled for, and later sequences can begin with it:
 //
 //   pages.retain(page);
 //   pages.close(sequence);
@@ -46,22 +46,22 @@
 
 namespace sluice {
 
-/// The content of page `from`, in all layers, goes to page `to`. Copies are
-/// made in the order in which they were asked for: a later one may read or
-/// overwrite what an earlier one wrote.
+/// An order to copy page `from` to page `to` in all layers. Copies are made in
+/// the order in which they were requested: a later copy may read or overwrite
+/// the result of an earlier one.
 struct PageCopy {
   int32_t from = 0;
   int32_t to = 0;
   bool operator==(const PageCopy &) const = default;
 };
 
-/// Pages of a cache and the sequences that hold them. Everything is allocated
-/// by create(); no later call allocates. Thread-compatible.
+/// The pages of a cache and the sequences that hold them. create() allocates
+/// all memory; no later call allocates. Thread-compatible.
 class CachePages {
 public:
   static constexpr int64_t pageTokens = 32;
 
-  /// Pages that `tokens` tokens of one sequence take.
+  /// Returns how many pages `tokens` tokens of one sequence take.
   static int64_t pagesFor(int64_t tokens) {
     return tokens / pageTokens + (tokens % pageTokens != 0);
   }
@@ -72,15 +72,16 @@ public:
     int64_t tokensPerSequence = 0; ///< the context length
   };
 
-  /// Errors: a limit below one, or tables that would not fit in memory.
+  /// Fails on a limit below one, or on tables that are too large.
   static Expected<CachePages> create(const Limits &limits);
 
-  /// Opens an empty sequence. Ids of closed sequences are used again. Error:
-  /// as many as the limit are open.
+  /// Opens an empty sequence. Ids of closed sequences are reused. Fails if the
+  /// limit of open sequences is reached.
   Expected<SequenceId> open();
 
-  /// Opens a sequence that begins with these pages, which are full, in use and
-  /// now shared; no more than a sequence can hold. O(pages). Error: as open().
+  /// Opens a sequence that begins with the pages `prefix`, which it shares.
+  /// They must be full and in use, and no more than a sequence can hold.
+  /// O(pages). Fails as open() does.
   Expected<SequenceId> open(std::span<const int32_t> prefix);
 
   struct Fork {
@@ -88,53 +89,55 @@ public:
     std::optional<PageCopy> copy;
   };
 
-  /// Opens a sequence of the first `length` tokens of `parent`, which is at
-  /// least as long. Full pages are shared; where `length` lies inside a page,
-  /// the new sequence gets a page of its own in place of it, to which the
-  /// caller copies the parent's. O(pages of the new sequence). Errors, and then
-  /// nothing changed: as many sequences as the limit are open, or no page is
-  /// free.
+  /// Opens a sequence with the first `length` tokens of `parent`, which is at
+  /// least as long. Full pages are shared. If `length` lies inside a page, the
+  /// new sequence gets its own page there, to which the caller copies the
+  /// parent's page. O(pages of the new sequence). Fails, and changes nothing,
+  /// if the limit of open sequences is reached or no page is free.
   Expected<Fork> fork(SequenceId parent, int64_t length);
 
-  /// Ends a sequence; pages that nobody else holds are free. O(pages held).
+  /// Closes a sequence and frees the pages that have no other holder. O(pages
+  /// held).
   void close(SequenceId sequence);
 
   bool isOpen(SequenceId sequence) const;
 
-  /// Tokens that the sequence has room for in use.
+  /// Returns the length of the sequence, in tokens.
   int64_t length(SequenceId sequence) const;
 
-  /// Makes the sequence `tokens` long; takes pages as needed. Where it grows
-  /// into a page that is shared, a page of its own takes its place, and `copy`
-  /// is set to what is to be copied; else `copy` is left alone. Without forks,
-  /// `copy` is not needed. Errors, and then nothing changed: over the
-  /// sequence's limit, not enough free pages, or a copy that nobody asked for.
-  /// O(pages taken).
+  /// Makes the sequence `tokens` long and takes the pages that this needs. If
+  /// the sequence grows into a shared page, its own page replaces the shared
+  /// one and `copy` is set to the copy to make; otherwise `copy` is left as it
+  /// was. A caller that never forks needs no `copy`. Fails, and changes
+  /// nothing, if the length is over the sequence's limit, if too few pages are
+  /// free, or if a copy is needed and `copy` is null. O(pages taken).
   Status grow(SequenceId sequence, int64_t tokens,
               std::optional<PageCopy> *copy = nullptr);
 
-  /// Makes the sequence `tokens` long, where that is shorter, and gives back
-  /// the pages that are no longer in use: those are free that nobody else
-  /// holds. O(pages given back).
+  /// Makes the sequence `tokens` long if it is longer, and gives back the pages
+  /// that it no longer uses; those that have no other holder become free.
+  /// O(pages given back).
   void truncate(SequenceId sequence, int64_t tokens);
 
-  /// The pages of the sequence: position p lies in pages(s)[p / pageTokens].
+  /// Returns the pages of the sequence: position p lies in pages(s)[p /
+  /// pageTokens].
   std::span<const int32_t> pages(SequenceId sequence) const;
 
-  /// Holds a page that is in use, besides the sequences; each call once more.
+  /// Holds a page that is in use independently of sequences. Calls add up.
   void retain(int32_t page);
-  /// Takes one retain() back; a page that nobody else holds is free.
+  /// Undoes one retain(). A page without holders becomes free.
   void release(int32_t page);
 
-  /// How many sequences hold the page, and how often it was retained; 0: it is
-  /// free.
+  /// Returns how many sequences hold the page plus how often it is retained; 0
+  /// if the page is free.
   int32_t holders(int32_t page) const {
     return references[static_cast<size_t>(page)] +
            retained[static_cast<size_t>(page)];
   }
 
   int64_t freePages() const { return static_cast<int64_t>(unused.size()); }
-  /// Pages that sequences hold, those apart that are only retained.
+  /// Returns how many pages sequences hold. Pages that are only retained do not
+  /// count.
   int64_t pagesOfSequences() const { return inSequences; }
   int64_t openSequences() const;
   const Limits &limits() const { return bounds; }
@@ -149,13 +152,13 @@ private:
   static constexpr int64_t closed = -1;
 
   Limits bounds;
-  int64_t tablePages;               ///< entries of one sequence's table
-  std::vector<int32_t> table;       ///< table[sequence][page index]
-  std::vector<int64_t> tokens;      ///< tokens[sequence], or closed
-  std::vector<int32_t> references;  ///< references[page]: sequences with it
-  std::vector<int32_t> retained;    ///< retained[page]: other holders
-  int64_t inSequences = 0;          ///< pages with references
-  std::vector<int32_t> unused;      ///< free pages, as a stack
+  int64_t tablePages;              ///< entries of one sequence's table
+  std::vector<int32_t> table;      ///< table[sequence][page index]
+  std::vector<int64_t> tokens;     ///< tokens[sequence], or closed
+  std::vector<int32_t> references; ///< references[page]: sequences that hold it
+  std::vector<int32_t> retained;   ///< retained[page]: calls of retain()
+  int64_t inSequences = 0;         ///< pages with references
+  std::vector<int32_t> unused;     ///< free pages, as a stack
   std::vector<SequenceId> closedId; ///< free sequence ids, as a stack
 };
 

@@ -1,4 +1,4 @@
-//===- EpochBoard.cpp - what is confirmed, seen by all threads ------------===//
+//===- EpochBoard.cpp - the newest marks, shared by all threads -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@ namespace sluice {
 
 namespace {
 
-/// Ended comes after not ended, a later node after both: newer is larger.
+/// Maps a newer mark to a larger number: by node, then by `ended`.
 int64_t pack(NodeId confirmed, bool ended) {
   return confirmed * 2 + (ended ? 1 : 0);
 }
@@ -34,7 +34,8 @@ bool EpochBoard::publish(const EpochMark &mark, std::optional<Time> decided) {
   if (mark.request < 0 || mark.request >= count || mark.confirmed < noNode ||
       mark.confirmed > max)
     return false;
-  // Before the mark: who sees the mark finds the time.
+  // The time is stored before the mark, so a thread that sees the mark finds
+  // it.
   if (decided)
     remember(mark, *decided);
   std::atomic<int64_t> &newest = marks[mark.request];
@@ -43,7 +44,8 @@ bool EpochBoard::publish(const EpochMark &mark, std::optional<Time> decided) {
   while (seen < wanted)
     if (newest.compare_exchange_weak(seen, wanted, std::memory_order_release,
                                      std::memory_order_relaxed)) {
-      // After the mark: who sees the count sees the mark.
+      // The count follows the mark, so a thread that sees the count sees the
+      // mark.
       changed.fetch_add(1, std::memory_order_release);
       return true;
     }
@@ -53,7 +55,7 @@ bool EpochBoard::publish(const EpochMark &mark, std::optional<Time> decided) {
 void EpochBoard::remember(const EpochMark &mark, Time decided) {
   std::lock_guard lock(mutex);
   Cancels &known = cancels[mark.request];
-  // The head's cancels come in order; one that is no newer came twice.
+  // The head's cancels come in order, so one that is not newer is a repetition.
   if (known.count > 0) {
     const State &last = known.ring[(known.count - 1) % remembered].state;
     if (pack(mark.confirmed, mark.ended) <= pack(last.confirmed, last.ended))

@@ -1,13 +1,13 @@
-//===- EpochBoard.h - what is confirmed, seen by all threads --------------===//
+//===- EpochBoard.h - the newest marks, shared by all threads -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The one place where threads of a rank share what the head has confirmed: the
-// communication thread publishes marks as they arrive, also those that overtake
-// the rows they are about, and workers read them at their checkpoints.
+// The one place where the threads of a rank share what the head has confirmed.
+// The communication thread publishes marks as they arrive, also marks that
+// overtake the rows they concern; workers read the marks at their checkpoints.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,39 +25,39 @@
 
 namespace sluice {
 
-/// The newest mark of each request, and when the head decided its last cancels.
-/// Thread-safe; allocates nothing after construction.
+/// Holds the newest mark of each request, and when the head decided its last
+/// cancels. Thread-safe; allocates nothing after construction.
 class EpochBoard {
 public:
   explicit EpochBoard(int64_t requests);
 
   int64_t requests() const { return count; }
 
-  /// Takes the mark unless a newer one is there; of two with the same node, the
-  /// one that says ended. Release: who reads the mark sees what was written
-  /// before. Returns whether it was newer. Marks of requests or nodes out of
-  /// range are ignored.
+  /// Stores the mark unless the board has a newer one; of two marks with the
+  /// same node, the one with `ended` is newer. Returns whether the mark was
+  /// newer. Marks of requests or nodes out of range are ignored. Memory order:
+  /// release, so a thread that reads the mark sees what was written before it.
   ///
-  /// `decided`, of a cancel: when the head decided it. That is kept also where
-  /// the mark itself is no news, since a frame has brought a newer one.
+  /// For a cancel, `decided` is when the head decided it. The time is kept also
+  /// if the mark is not newer, because a frame has brought a newer mark before.
   bool publish(const EpochMark &mark, std::optional<Time> decided = {});
 
   struct State {
     NodeId confirmed = noNode;
     bool ended = false;
     bool operator==(const State &) const = default;
-    /// Whether it is news where `known` is known.
+    /// Whether this state is news to a reader that knows the state `known`.
     bool isNewerThan(const State &known) const {
       return confirmed > known.confirmed ||
              (confirmed == known.confirmed && ended && !known.ended);
     }
   };
-  /// The newest mark. Acquire.
+  /// Returns the newest mark. Memory order: acquire.
   State get(RequestId request) const;
 
-  /// When the head decided the oldest of the request's cancels, as far as they
-  /// are remembered, for which `kills(state)` holds. Nothing if there is none:
-  /// what is dead died of a mark that came with a frame.
+  /// Returns when the head decided the oldest remembered cancel of the request
+  /// for which `kills(state)` holds. Returns nothing if there is none: then the
+  /// dead rows died by a mark that came with a frame.
   template <typename Kills>
   std::optional<Time> decidedWhen(RequestId request, Kills kills) const {
     std::lock_guard lock(mutex);
@@ -70,28 +70,29 @@ public:
     return std::nullopt;
   }
 
-  /// Counts publish() calls that were newer, over all requests; acquire. What
-  /// has not changed since need not be looked at again.
+  /// Counts the publish() calls with a newer mark, over all requests. As long
+  /// as the count stays the same, no mark has changed. Memory order: acquire.
   uint64_t changes() const { return changed.load(std::memory_order_acquire); }
 
 private:
-  /// More than can come between two checkpoints.
+  /// How many cancels of a request are remembered: more than can come between
+  /// two checkpoints.
   static constexpr uint64_t remembered = 16;
   struct Cancel {
     State state;
     Time decided{0};
   };
-  /// Of a request, the newest last.
+  /// The cancels of one request, the newest last.
   struct Cancels {
     std::array<Cancel, remembered> ring;
-    uint64_t count = 0; ///< so far; the i-th is ring[i % remembered]
+    uint64_t count = 0; ///< so far; the i-th cancel is ring[i % remembered]
   };
   void remember(const EpochMark &mark, Time decided);
 
   int64_t count;
   std::unique_ptr<std::atomic<int64_t>[]> marks; ///< confirmed * 2 + ended
   mutable std::mutex mutex;
-  std::vector<Cancels> cancels; ///< [request]; under the mutex
+  std::vector<Cancels> cancels; ///< [request]; guarded by the mutex
   std::atomic<uint64_t> changed{0};
 };
 

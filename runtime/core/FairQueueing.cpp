@@ -1,4 +1,4 @@
-//===- FairQueueing.cpp - queue priorities that are fair ------------------===//
+//===- FairQueueing.cpp - fair queue priorities for tenants ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,8 @@ QueuePriority FairQueueing::add(RequestNumber number, TenantNumber tenant,
                                 std::optional<Time> virtualNow,
                                 std::vector<Change> &changes) {
   changes.clear();
-  // It never goes back: who comes later is not before those that have waited.
+  // Virtual time never goes back: a later request must not pass those that
+  // wait.
   lastVirtualNow = std::max(lastVirtualNow, virtualNow.value_or(Time(0)));
   Entries &entries = tenants[tenant];
   Time tag = lastVirtualNow;
@@ -28,8 +29,8 @@ QueuePriority FairQueueing::add(RequestNumber number, TenantNumber tenant,
   auto place = std::ranges::upper_bound(entries, own, {}, &Entry::own);
   auto at = static_cast<size_t>(place - entries.begin());
   entries.insert(place, {own, tag});
-  // It takes the tag of the first behind it, and so on; the new one is left for
-  // the last.
+  // The new request takes the tag of the next one, that one takes the tag after
+  // it, and so on; the last request gets the new tag.
   for (size_t i = at; i + 1 < entries.size(); ++i)
     std::swap(entries[i].tag, entries[i + 1].tag);
   for (size_t i = entries.size(); --i > at;) {

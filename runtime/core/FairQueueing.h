@@ -1,20 +1,21 @@
-//===- FairQueueing.h - queue priorities that are fair --------------------===//
+//===- FairQueueing.h - fair queue priorities for tenants -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Gives requests their queue priorities. Between tenants they are fair,
-// whatever one of them asks for: start-time fair queueing (Goyal, Vin, Cheng,
-// SIGCOMM 1996). Each request takes a tag in virtual time, one step behind the
-// tag before it of the same tenant, or the virtual time of now, if that is
-// later. So the tags of two tenants with many requests interleave, and one that
-// comes when another has a hundred waiting is among the first.
+// Gives requests queue priorities that are fair between tenants, however many
+// requests one tenant submits: start-time fair queueing (Goyal, Vin, Cheng,
+// SIGCOMM 1996). Each request takes a tag in virtual time: the previous tag of
+// its tenant plus one step, or the current virtual time if that is later. So
+// the tags of two tenants with many requests interleave, and the first request
+// of a new tenant is among the first even if another tenant has a hundred
+// waiting.
 //
-// Among the requests of a tenant it is priority and arrival that count: the
-// first of them has the tenant's first tag, and so on. One that comes with
-// priority takes a tag from another of its own tenant, and from nobody else.
+// Within a tenant, priority and arrival decide: the tenant's first request by
+// these has the tenant's first tag, and so on. An urgent request therefore
+// takes a tag from other requests of its own tenant only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,14 +29,14 @@
 
 namespace sluice {
 
-/// A request, from its submission on; never used again. Later ones have higher
-/// numbers.
+/// Identifies a request from its submission on. Numbers are never reused; later
+/// requests have higher numbers.
 using RequestNumber = int64_t;
-/// Whose request it is.
+/// Identifies the tenant that a request belongs to.
 using TenantNumber = uint64_t;
 
-/// Thread-compatible. Time of add(): O(requests of the tenant) where one comes
-/// with priority, else O(1).
+/// Assigns queue priorities. Thread-compatible. add() takes O(requests of the
+/// tenant) if the new request is more urgent than others, else O(1).
 class FairQueueing {
 public:
   /// A request whose queue priority has changed, and the new one.
@@ -44,25 +45,25 @@ public:
     QueuePriority queuePriority;
   };
 
-  /// A request comes, which its tenant's others are compared with by `own`.
-  /// Returns its queue priority. `virtualNow`: the earliest of those that run,
-  /// where there is one. `changes` becomes the others whose priorities have
-  /// changed.
+  /// Adds a request and returns its queue priority. `own` orders the requests
+  /// of the tenant among themselves. `virtualNow` is the earliest queue
+  /// priority of the running requests, if there are any. `changes` is set to
+  /// the other requests whose queue priorities have changed.
   QueuePriority add(RequestNumber number, TenantNumber tenant, double weight,
                     const QueuePriority &own, std::optional<Time> virtualNow,
                     std::vector<Change> &changes);
-  /// A request has ended.
+  /// Removes a request that has ended.
   void remove(RequestNumber number, TenantNumber tenant);
 
 private:
-  /// Between two tags of a tenant of weight 1.
+  /// The distance between two tags of a tenant of weight 1.
   static constexpr Time step = std::chrono::seconds(1);
 
   struct Entry {
     QueuePriority own; ///< its number is the request's
     Time tag{0};
   };
-  /// In order of both.
+  /// Sorted by `own` and, equally, by `tag`.
   using Entries = std::vector<Entry>;
 
   std::unordered_map<TenantNumber, Entries> tenants; ///< with requests

@@ -1,4 +1,4 @@
-//===- FrameCount.h - that no frame is missing ----------------------------===//
+//===- FrameCount.h - detects lost and repeated frames --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,10 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Every sender of steps or results counts its frames from 0 (`step` in Rows.h),
-// and a lane keeps their order. So who receives them sees at the next frame
-// that one was lost on the way, or has come twice. Without this a row that was
-// lost would be waited for until its request ran out of time, and one that came
-// twice would be answered twice.
+// and a lane keeps their order. So the receiver notices at the next frame that
+// a frame was lost or has come twice. Otherwise the receiver would wait for a
+// lost row until its request timed out, and would answer a repeated row twice.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,11 +21,11 @@
 
 namespace sluice {
 
-/// The frames of one sender, as they come. Thread-compatible.
+/// Counts the frames of one sender as they arrive. Thread-compatible.
 class FrameCount {
 public:
-  /// The sender's frame `step` has come. Error, and then nothing has changed:
-  /// another one is due.
+  /// Takes the sender's frame `step`. Fails, and changes nothing, if that is
+  /// not the next frame.
   Status take(uint64_t step) {
     if (step > due)
       return failure("frame ", step, " has come where ", due,

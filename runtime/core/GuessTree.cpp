@@ -1,4 +1,4 @@
-//===- GuessTree.cpp - guesses behind the last confirmed row --------------===//
+//===- GuessTree.cpp - the guesses after the last confirmed row -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -96,7 +96,7 @@ GuessTree::Confirmation GuessTree::confirm(int32_t token) {
   result.launched = held[static_cast<size_t>(next)].launched;
   held[static_cast<size_t>(next)].parentIndex = -1;
   compact();
-  // From the root down, so that no rounding builds up.
+  // Computed from the root down, so that no rounding errors build up.
   held.front().pathChance = 1;
   held.front().depth = 0;
   for (size_t i = 1; i < held.size(); ++i) {
@@ -139,7 +139,7 @@ void GuessTree::keepBest(int32_t depth, int64_t count) {
   compact();
 }
 
-/// Closes the gaps that nodes which are not kept leave.
+/// Removes the nodes that are not `kept` and closes the gaps.
 void GuessTree::compact() {
   moved.resize(held.size());
   size_t to = 0;

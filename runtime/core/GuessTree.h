@@ -1,17 +1,16 @@
-//===- GuessTree.h - guesses behind the last confirmed row ----------------===//
+//===- GuessTree.h - the guesses after the last confirmed row -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What may come behind a request's last confirmed row: the tree of guesses,
-// with that row as its root. Nodes lie in the order in which they were added,
-// so a parent before its children, and one pass forward does whatever is to be
-// done: carry chances down, find who descends from whom, close gaps. A node
-// gets its number when its row is first sent somewhere, as stages keep what
-// they know by number and most guesses are never sent. Trees are small (some
-// hundred nodes), and nothing allocates after construction.
+// The tree of guesses of one request; its root is the last confirmed row. Nodes
+// lie in the order in which they were added, so a parent lies before its
+// children and one pass forward suffices to multiply chances, find descendants
+// or close gaps. A node gets its number when its row is first sent to a stage,
+// because stages index rows by number and most guesses are never sent. A tree
+// has some hundred nodes, and nothing allocates after construction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,30 +24,30 @@
 
 namespace sluice {
 
-/// Whether the draft has said what may follow a row.
+/// Whether the draft has been asked, or has said, what may follow a row.
 enum class Expansion : uint8_t { Open, Asked, Done };
 
 struct GuessNode {
-  NodeId node = noNode; ///< its number, if it has one
+  NodeId node = noNode; ///< its number, or noNode before it has one
   NodeId parent = noNode;
   int32_t parentIndex = -1; ///< in nodes(); -1 for the root
   int32_t position = 0;
   int32_t token = 0;
-  int32_t depth = 0;    ///< rows beyond the root
-  int32_t children = 0; ///< in the tree
-  float confidence = 0; ///< the draft's
-  double chance = 1;    ///< that it follows its parent
-  double pathChance = 1;
+  int32_t depth = 0;     ///< number of rows below the root
+  int32_t children = 0;  ///< number of children in the tree
+  float confidence = 0;  ///< the draft's confidence
+  double chance = 1;     ///< the chance that the guess follows its parent
+  double pathChance = 1; ///< the product of chances from the root
   Expansion expansion = Expansion::Open;
   bool launched = false;
-  uint64_t slot = 0;
+  uint64_t slot = 0; ///< that the launched row joined; see SlotClock.h
 };
 
-/// Thread-compatible. Indices into nodes() hold until the tree changes in
-/// another way than by add().
+/// Thread-compatible. An index into nodes() stays valid until a call other than
+/// add() changes the tree.
 class GuessTree {
 public:
-  /// `capacity`: nodes at a time, the root included.
+  /// `capacity` is the largest number of nodes, with the root.
   explicit GuessTree(int64_t capacity);
 
   std::span<GuessNode> nodes() { return held; }
@@ -57,39 +56,40 @@ public:
   GuessNode &root() { return held.front(); }
   const GuessNode &root() const { return held.front(); }
 
-  /// Guesses in flight: launched nodes but for the root.
+  /// Returns how many guesses are in flight: launched nodes without the root.
   int64_t launched() const;
-  /// Guesses that wait.
+  /// Returns how many guesses have not been launched.
   int64_t waiting() const;
-  /// The index of a node; -1: it is not in the tree.
+  /// Returns the index of a node; -1 if it is not in the tree.
   int32_t find(NodeId node) const;
-  /// The index of the child with this token; -1: there is none.
+  /// Returns the index of the child with this token; -1 if there is none.
   int32_t child(int32_t parentIndex, int32_t token) const;
 
-  /// Forgets everything; the tree is a root that has not been launched.
+  /// Replaces the tree by a root that has not been launched.
   void reset(NodeId node, NodeId parent, int32_t position, int32_t token);
   void clear() { held.clear(); }
 
-  /// Adds a guess behind a node that has a number; its index. -1: the tree is
-  /// full.
+  /// Adds a guess below a node that has a number and returns its index; -1 if
+  /// the tree is full.
   int32_t add(int32_t parentIndex, int32_t token, float confidence,
               double chance);
 
   struct Confirmation {
-    bool found = false;    ///< the child is the root now; otherwise nothing
-                           ///< is left
-    bool launched = false; ///< and is in flight already
-    int64_t died = 0;      ///< guesses in flight that died
+    /// Whether a child had the token and is the new root; if not, the tree is
+    /// empty.
+    bool found = false;
+    bool launched = false; ///< whether the new root is in flight already
+    int64_t died = 0;      ///< number of guesses in flight that died
   };
-  /// The root's answer: `token` follows it. The child that has it is the new
-  /// root; all that does not descend from it goes.
+  /// Takes the root's answer: `token` follows it. The child with that token
+  /// becomes the root, and all nodes that do not descend from it are removed.
   Confirmation confirm(int32_t token);
 
-  /// Drops the waiting guess with the least chance, if that is below
-  /// `pathChance` and nothing follows it in the tree. Whether one was dropped.
+  /// Drops the waiting guess without children that has the least chance, if
+  /// that chance is below `pathChance`. Returns whether it dropped one.
   bool dropWorstBelow(double pathChance);
-  /// Of the guesses of a depth keeps the `count` likeliest; none of them is
-  /// launched or has children.
+  /// Keeps the `count` likeliest guesses of a depth. None of that depth may be
+  /// launched or have children.
   void keepBest(int32_t depth, int64_t count);
 
 private:
@@ -98,7 +98,7 @@ private:
   std::vector<GuessNode> held;
   int64_t capacity;
   std::vector<uint8_t> kept;  ///< [index], for compact()
-  std::vector<int32_t> moved; ///< [index before] is the index after
+  std::vector<int32_t> moved; ///< [old index]: the new index
 };
 
 } // namespace sluice

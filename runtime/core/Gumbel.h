@@ -1,13 +1,14 @@
-//===- Gumbel.h - the noise that tokens are drawn with --------------------===//
+//===- Gumbel.h - the noise for drawing tokens ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What a host's Sampler and a device's kernels compute alike: the same bits, as
-// it is compiled for both and consists of IEEE's operations alone, none of them
-// contracted. A library's logarithm has other last bits on each.
+// The noise that the Sampler on a host and the kernels on a device draw tokens
+// with. Both get the same bits, because this code is compiled for both and
+// consists of IEEE operations only, none of them contracted; a library's
+// logarithm has different last bits on each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,10 +20,10 @@
 
 namespace sluice {
 
-/// log(x) of a positive, normal number, to less than one unit of the last
-/// place. The method is fdlibm's: x = 2^k * (1 + f) with 1 + f between the
-/// square roots of 1/2 and 2, and log(1 + f) = f - f^2/2 + s * (f^2/2 + R(s))
-/// with s = f / (2 + f).
+/// Returns log(x) of a positive, normal number with an error of less than one
+/// unit in the last place. The method is fdlibm's: x = 2^k * (1 + f) with 1 + f
+/// between the square roots of 1/2 and 2, and log(1 + f) = f - f^2/2 + s *
+/// (f^2/2 + R(s)) with s = f / (2 + f).
 constexpr double naturalLog(double x) {
   constexpr uint64_t rootOfHalf = 0x3fe6a09e667f3bcd;
   constexpr double ln2High = 6.93147180369123816490e-01; // the last bits are 0
@@ -44,14 +45,14 @@ constexpr double naturalLog(double x) {
          exponent * ln2High;
 }
 
-/// -log(-log(u)) with u = (word + 1/2) / 2^32: never 0 or 1.
+/// Returns -log(-log(u)) with u = (word + 1/2) / 2^32, which is never 0 or 1.
 constexpr double gumbel(uint32_t word) {
   const double u = (static_cast<double>(word) + 0.5) * 0x1p-32;
   return -naturalLog(-naturalLog(u));
 }
 
-/// At least gumbel(word), without a logarithm: as -log(u) >= 1-u, it is at most
-/// -log(1-u), and the exponent of 1-u bounds that.
+/// Returns an upper bound of gumbel(word) without a logarithm: since -log(u) >=
+/// 1-u, gumbel(word) is at most -log(1-u), which the exponent of 1-u bounds.
 constexpr double gumbelBound(uint32_t word) {
   constexpr double ln2 = 0.693147180559945309417;
   const double rest = (static_cast<double>(~word) + 0.5) * 0x1p-32;
@@ -60,8 +61,9 @@ constexpr double gumbelBound(uint32_t word) {
   return ln2 * static_cast<double>(-exponent);
 }
 
-/// What noise is added to, at most 0. The difference first: a quotient of two
-/// finite numbers may overflow, and infinity less infinity is no number.
+/// Returns the scaled logit that noise is added to; it is at most 0. The
+/// difference is formed first, because the quotient of two finite numbers may
+/// overflow, and infinity minus infinity is NaN.
 constexpr double scaledLogit(double logit, double largest, double temperature) {
   return (logit - largest) / temperature;
 }

@@ -17,8 +17,8 @@ namespace sluice {
 
 namespace {
 
-/// The root, guesses in flight and guesses that wait. In Sync mode all
-/// candidates of a level wait before the best are taken.
+/// Room for the root, the guesses in flight and the guesses that wait. In Sync
+/// mode all candidates of a level wait before the best ones are chosen.
 int64_t treeCapacity(const SpeculationOptions &options) {
   if (options.mode == SpeculationMode::Off)
     return 1;
@@ -113,17 +113,17 @@ void Head::State::number(HeadRequest &request, GuessNode &node) {
 int64_t Head::State::depthLimit(const HeadRequest &request) const {
   int64_t position = request.tree.root().position;
   int64_t room = limits.contextLength - 1 - position;
-  // The draft expands rows down to one above the deepest guesses.
+  // The draft expands rows down to one level above the deepest guesses.
   if (limits.draftContextLength > 0)
     room = std::min(room, limits.draftContextLength - position);
   if (request.spec.maxTokens < 0)
     return room;
-  // The root's own result is one token.
+  // One token is the root's own result.
   return std::min(room, request.spec.maxTokens - request.emitted - 1);
 }
 
-/// Takes a request out of its slot: nothing of it is left here, and the stages
-/// are told to let go of it.
+/// Takes a request out of its slot, frees what the head holds for it, and tells
+/// stages and draft to close it.
 void Head::State::release(HeadRequest &request) {
   RequestId id = idOf(request);
   int64_t died = request.tree.launched();
@@ -175,16 +175,16 @@ void Head::State::count(HeadRequest &request,
   totals.*what += by;
 }
 
-/// Of the frames with certain rows, the first that is not among the first
-/// `frames`.
+/// Returns the first frame with certain rows that is not among the head's first
+/// `frames` frames.
 std::vector<RowFrame>::iterator Head::State::firstUnder(uint64_t frames) {
   return std::ranges::find_if(rowFrames, [frames](const RowFrame &each) {
     return each.step >= frames;
   });
 }
 
-/// What the frames that come back took: where each stage made one step of them,
-/// with nothing else in it.
+/// Measures how long the returning frames took, if each stage made one step of
+/// exactly these frames.
 void Head::State::measureSteps(const ResultFrame &frame) {
   if (frame.isLate())
     return;
@@ -203,16 +203,16 @@ void Head::State::measureSteps(const ResultFrame &frame) {
   promptTimes.measure(rows, positions, Time(longest));
 }
 
-/// So many frames have passed all stages.
+/// Notes that the head's first `frames` frames have passed all stages.
 void Head::State::noteGone(uint64_t frames) {
   framesGone = std::max(framesGone, frames);
   pinChunks();
   rowFrames.erase(rowFrames.begin(), firstUnder(framesGone));
 }
 
-/// The requests do not fit the nearest cache: while the first of these results
-/// is handled, what those behind it need is on its way. First a request's slot
-/// in the table, then what that points to.
+/// Prefetches what later results need while the first one is handled, because
+/// the requests do not fit the nearest cache: first a request's slot in the
+/// table, then what the slot points to.
 void Head::State::prefetch(std::span<const ResultRow> results) const {
   constexpr size_t toSlot = 8, toContents = 4, lineBytes = 64;
   auto slotOf = [&](size_t index) -> const HeadRequest * {
@@ -244,8 +244,8 @@ void Head::State::handleResult(const ResultRow &result, bool isLate, Time now) {
   if (request.path.empty())
     return; // the slot has had no request yet
   if (result.node < request.firstNode) {
-    // Of the request that had the slot before, or an older one, whose guesses
-    // are not told from its certain rows any more.
+    // The result belongs to an earlier request of the slot. Only for the last
+    // of these can guesses be told from certain rows.
     totals.computedDead += result.node > request.lastPathEnd;
     return;
   }
@@ -259,7 +259,7 @@ void Head::State::handleResult(const ResultRow &result, bool isLate, Time now) {
   }
   if (result.node < request.firstNode + request.knownRows - 1)
     return score(request, result);
-  // The user has ended the request; its last confirmed row is no guess.
+  // The user has ended the request. Its last confirmed row is not a guess.
   if (result.node == request.path.back().node)
     return;
   assert((!request.active || request.tree.find(result.node) < 0) &&
@@ -269,7 +269,7 @@ void Head::State::handleResult(const ResultRow &result, bool isLate, Time now) {
     request.outstanding = std::max<int64_t>(0, request.outstanding - 1);
 }
 
-/// What the last stage has to say of a token of the prompt.
+/// Takes the last stage's report on a token of the prompt.
 void Head::State::score(HeadRequest &request, const ResultRow &result) {
   if (!request.active)
     return;
@@ -281,7 +281,7 @@ void Head::State::score(HeadRequest &request, const ResultRow &result) {
     finish(request, FinishReason::Length);
 }
 
-/// What the root's true successor says about the draft.
+/// Learns from the root's true successor how good the draft's candidates were.
 void Head::State::learn(HeadRequest &request, int32_t token) {
   const GuessTree &tree = request.tree;
   if (tree.root().expansion != Expansion::Done)
@@ -300,7 +300,7 @@ void Head::State::learn(HeadRequest &request, int32_t token) {
     policy.observeLevel(right && (right->launched || right == best));
 }
 
-/// The root's result has come.
+/// Takes the result of the root.
 void Head::State::verify(HeadRequest &request, const ResultRow &result,
                          Time now) {
   if (!result.error.empty())
@@ -325,8 +325,8 @@ void Head::State::verify(HeadRequest &request, const ResultRow &result,
   confirm(request, result.token);
 }
 
-/// `token` follows the root: the guess that has it, or a new certain row, is
-/// the root now.
+/// Makes the row of `token`, which follows the root, the new root: the guess
+/// with that token, or else a new certain row.
 void Head::State::confirm(HeadRequest &request, int32_t token) {
   GuessTree &tree = request.tree;
   GuessNode before = tree.root();
@@ -365,9 +365,8 @@ void Head::State::wakeAt(std::optional<Time> time) {
     commands.wake = time;
 }
 
-/// Turns what is due into commands. What died is taken into account before
-/// anything is launched, and what was launched before the draft is asked for
-/// more.
+/// Turns what is due into commands. Dead rows are accounted for before anything
+/// is launched, and launches come before the draft is asked for more.
 void Head::State::pump(Time now) {
   commands.wake.reset();
   clock.advance(now, policy);
@@ -399,7 +398,7 @@ Expected<Head> Head::create(const HeadLimits &limits,
   int64_t longest = CachePages::pagesFor(limits.contextLength);
   if (limits.pages == 0)
     settled.pages = limits.requests * longest;
-  // Where the cache is full, a request that is alone has its full length.
+  // A request that is alone in the cache can use all its pages.
   settled.contextLength =
       std::min(limits.contextLength, settled.pages * CachePages::pageTokens);
   return Head(std::make_unique<State>(settled, options, times, wantsNotes));

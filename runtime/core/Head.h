@@ -1,14 +1,14 @@
-//===- Head.h - owns requests: launches, guesses, verifies ----------------===//
+//===- Head.h - launches, verifies and ends requests ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The head owns requests: it launches certain rows, has the draft guess on
-// while results are outstanding, launches guesses behind them, verifies,
-// advances epochs, and ends each request exactly once. A pure state machine:
-// events in, commands out, time passed in.
+// The head owns the requests: it launches certain rows, has the draft guess
+// ahead while results are outstanding, launches guesses behind the certain
+// rows, verifies, advances epochs, and ends each request exactly once. It is a
+// pure state machine: events and the time go in, commands come out.
 //
 //   head.submit(spec, now) / head.onResults(frame, now) / head.onGuesses(...) /
 //   head.onWake(now) / head.finish(...)
@@ -16,23 +16,25 @@
 //   ... send them; commands.clear() ...
 //
 // Async mode (PipeInfer, arXiv 2407.11798, section III). As soon as a token is
-// known its row leaves, without waiting for guesses. Meanwhile the draft
-// expands the likeliest rows of the tree of guesses; each guess that the policy
-// lets through leaves at once. The result of row x names the token behind it:
-// where a guess below x has it, that guess is confirmed, its siblings die, and
-// the pipe is not drained; otherwise a certain row is made, all guesses die,
-// and it leaves at once. What dies in flight advances the epoch, and a cancel
-// goes to all ranks out of band.
+// known, its row leaves without waiting for guesses. Meanwhile the draft
+// expands the likeliest rows of the tree of guesses, and each guess that the
+// policy lets through leaves at once. The result of row x is the token after x.
+// If a child of x guessed that token, the guess is confirmed, its siblings die,
+// and the rows in flight below it stay useful. Otherwise all guesses die, and a
+// new certain row leaves at once. If rows die in flight, the epoch advances and
+// a cancel goes to all ranks out of band.
 //
-// Sync mode. Once a token is known the draft makes a tree behind it, level by
-// level; then the row and all guesses leave together, and nothing more until
-// all their results are back. No cancels: what turned out wrong is computed.
+// Sync mode. Once a token is known, the draft builds a tree below it, level by
+// level. Then the row and all guesses leave together, and nothing more leaves
+// until all their results are back. There are no cancels: wrong guesses are
+// computed to the end.
 //
-// The draft is a stage of its own with candidates as its output, so it sees
-// frames and marks too; but it need not have every confirmed row. Rows of the
-// confirmed path that it has not answered for are sent to it (again, if in
-// doubt) as certain rows before it is asked to go on. One frame is with the
-// draft at a time, those that only close requests included: it answers each.
+// The draft is a stage of its own whose outputs are candidates, so it receives
+// frames and marks too, but it need not have every confirmed row. Before the
+// draft is asked to go on, it is sent the rows of the confirmed path that it
+// has not answered for as certain rows; in doubt a row is sent again. The draft
+// has at most one frame at a time and answers each frame, also one that only
+// closes requests.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,8 +56,8 @@
 
 namespace sluice {
 
-/// The order in which requests are served where not all can be: the earlier one
-/// goes first; of those of one time, the one of the lower number.
+/// The order in which requests are served when not all can be: earlier `at`
+/// first; at the same time, lower number first.
 struct QueuePriority {
   Time at{0};
   int64_t number = 0;
@@ -64,61 +66,65 @@ struct QueuePriority {
 
 struct RequestSpec {
   std::vector<int32_t> prompt; ///< at least one token
-  /// Tokens that the request has had already: it goes on behind them.
+  /// Tokens that the request has generated before; it continues after them.
   std::vector<int32_t> generated = {};
   SamplingParams sampling;
   GrammarSource grammar = {};
-  int64_t maxTokens = -1; ///< -1: until the context is full; with `generated`
+  /// The largest number of generated tokens, with those in `generated`; -1 for
+  /// as many as fit the context.
+  int64_t maxTokens = -1;
   std::vector<int32_t> stopTokens; ///< end the text; not part of it
-  int32_t logProbabilities = -1;   ///< as OpenRequest
-  /// Whether to report on the prompt's tokens as well, all but the first; with
+  int32_t logProbabilities = -1;   ///< as in OpenRequest
+  /// Whether to report on all tokens of the prompt but the first as well; needs
   /// logProbabilities of at least 0.
   bool scoresPrompt = false;
-  /// Length of the prefix of the prompt that has been reported on; 0: nothing
-  /// yet.
+  /// Length of the prefix of the prompt that has been reported on already; 0
+  /// for none.
   int64_t scored = 0;
   QueuePriority queuePriority = {};
-  /// Prefixes of prompts are shared among requests of the same number.
+  /// Only requests of the same scope share prefixes of prompts.
   uint64_t prefixScope = 0;
 
-  /// Tokens of the prompt on which is to be reported yet.
+  /// Returns how many tokens of the prompt are still to be reported on.
   int64_t unscored() const {
     return scoresPrompt ? std::ssize(prompt) - std::max<int64_t>(1, scored) : 0;
   }
 };
 
-/// Where nobody looks at the ids of tokens.
+/// The vocabulary size for callers to whom token ids do not matter.
 inline constexpr int64_t anyVocabSize = std::numeric_limits<int32_t>::max();
 
 struct HeadLimits {
   int64_t requests = 1;
   int64_t contextLength = 0;
-  int64_t vocabSize = anyVocabSize; ///< ids of tokens are less
-  /// Rows of a step that has rows of prompts, as far as others leave room.
+  int64_t vocabSize = anyVocabSize; ///< token ids are below it
+  /// Rows of a step with prompt rows, as far as other rows leave room.
   int64_t prefillRows = 512;
   /// Rows of a step that want an output.
   int64_t outputs = 64;
   int64_t stages = 1;
-  /// Pages of each stage's cache, without those for guesses; 0: as many as the
-  /// requests can need.
+  /// Pages of each stage's cache, without those for guesses; 0 for as many as
+  /// the requests can need.
   int64_t pages = 0;
   bool sharesPrefixes = false;
-  /// Between two tokens of a request, at most, as far as prompts beside it can
-  /// be kept short enough; 0: no bound.
+  /// The desired upper bound for the time between two tokens of a request; it
+  /// holds as far as the chunks of prompts in the same steps can be made small
+  /// enough. 0 for no bound.
   Time interTokenLatency{0};
-  /// Frames on their way through the stages. Prompts and guesses wait for room;
+  /// Frames under way through the stages. Prompts and guesses wait for room;
   /// certain rows and closes, at most one of each for a request, do not. At
-  /// least 4; with SpeculationOptions::splitRows enough for a whole batch of
+  /// least 4; with SpeculationOptions::splitRows, enough for a whole batch of
   /// each request.
   int64_t framesInFlight = 256;
-  /// A frame without rows follows where none has left and no answer has come
-  /// for so long though one is to: who gets it misses a frame before it that
-  /// was lost (FrameCount.h). Each further one after twice the time, as a step
-  /// may just be long. 0: none.
+  /// How long the head waits without launching a frame or getting an answer
+  /// that it expects, before it sends a frame without rows. The receiver of
+  /// that frame notices if a frame before it was lost (FrameCount.h). As a step
+  /// may just be long, each further wait is twice as long as the last. 0 for no
+  /// such frames.
   Time quiet{0};
   bool hasDraft = false;
-  /// Positions that the draft can take; 0: as many as the target. Behind them
-  /// nothing is guessed.
+  /// Positions that the draft has room for; 0 for as many as the target.
+  /// Nothing is guessed after them.
   int64_t draftContextLength = 0;
 };
 
@@ -129,52 +135,59 @@ struct TokenEvent {
   RequestId request = 0;
   int32_t token = 0;
   std::vector<TokenLogProbability> report;
-  /// One of the prompt's, told of for the sake of its report: in order, before
-  /// the request's first token.
+  /// Whether this is a token of the prompt, emitted for its report. Such tokens
+  /// come in order, before the request's first generated token.
   bool ofPrompt = false;
 };
 
 struct FinishEvent {
   RequestId request = 0;
   FinishReason reason = FinishReason::Stop;
-  std::string error; ///< of FinishReason::Error
+  std::string error; ///< only with FinishReason::Error
 };
 
-/// Of one request, each row counted once. launched = accepted + cancelled once
-/// the request has ended.
+/// Counters of one request; each row counts once. Once the request has ended,
+/// launched = accepted + cancelled.
 struct SpeculationCounters {
-  int64_t launched = 0;     ///< guesses sent to the first stage
-  int64_t accepted = 0;     ///< of them, those that came true
-  int64_t cancelled = 0;    ///< of them, those that died
-  int64_t computedDead = 0; ///< of those, results that came back all the same
+  int64_t launched = 0;  ///< guesses sent to the first stage
+  int64_t accepted = 0;  ///< of these, guesses that came true
+  int64_t cancelled = 0; ///< of these, guesses that died
+  /// Guesses that died and whose results came back all the same.
+  int64_t computedDead = 0;
   int64_t epochs = 0;
   int64_t drafted = 0; ///< rows that the draft computed
   SpeculationCounters &operator+=(const SpeculationCounters &more);
 };
 
-/// A request that had to make room for others; submitted again, with what it
-/// has generated, it goes on as if nothing had happened.
+/// A running request that was preempted to free pages for others. When `spec`
+/// is submitted again, the request continues with the same tokens as without
+/// the preemption.
 struct PreemptEvent {
   RequestId request = 0;
   RequestSpec spec;
-  SpeculationCounters counters; ///< since it was submitted last
+  SpeculationCounters counters; ///< since the last submission
 };
 
-/// A prefix in whole pages that a request shares with one that runs, and
-/// that this one is computing just now: who waits for it need not.
+/// A prefix in whole pages that a waiting request has in common with a running
+/// request, and whose rows the running request is computing now. The waiting
+/// request can wait for these pages instead of computing them.
 struct ComingPrefix {
-  RequestId from = 0;   ///< who computes it
-  NodeId firstNode = 0; ///< of that: others have the slot later
+  RequestId from = 0; ///< the running request
+  /// The running request's first node, which tells it from later requests of
+  /// its slot.
+  NodeId firstNode = 0;
   int64_t pages = 0;
-  int64_t rest = 0; ///< pages of what is known behind it
+  /// Pages of the waiting request's known tokens after the prefix.
+  int64_t rest = 0;
 };
 
-/// What is not for a request, though it is free: for those that come before it.
+/// Free slots and pages that are reserved for requests ahead of the one to
+/// admit.
 struct HeadClaims {
   int64_t slots = 0, pages = 0;
 };
 
-/// A line for the trace: why speculation grew or stopped.
+/// A record for the trace: why speculation grew or stopped.
 struct PolicyNote {
   RequestId request = 0;
   Verdict verdict = Verdict::Sent;
@@ -182,10 +195,10 @@ struct PolicyNote {
   int64_t depth = 0, rowsInSlot = 0, nodesAlive = 0;
 };
 
-/// Frames that keep their room when they are cleared.
+/// A list of frames that keep their memory when the list is cleared.
 class FrameList {
 public:
-  /// An empty frame at the end.
+  /// Appends an empty frame.
   StepFrame &add();
   void dropLast() { --used; }
   void clear() { used = 0; }
@@ -196,20 +209,21 @@ public:
   auto end() { return frames.begin() + static_cast<ptrdiff_t>(used); }
 
 private:
-  std::deque<StepFrame> frames; // so that they stay where they are
+  std::deque<StepFrame> frames; // a deque, so that frames do not move
   size_t used = 0;
 };
 
-/// What is to be done after an event, in this order: cancels first.
+/// What the caller must do after an event, in this order: cancels come first.
 struct HeadCommands {
   std::vector<EpochMark> cancels; ///< to all ranks, out of band
-  FrameList launches;             ///< to the first stage, one message each
-  FrameList drafts;               ///< to the draft
+  FrameList launches; ///< to the first stage, one message for each frame
+  FrameList drafts;   ///< to the draft
   std::vector<TokenEvent> tokens; ///< to the user
   std::vector<FinishEvent> finished;
   std::vector<PreemptEvent> preempted;
-  std::vector<PolicyNote> notes; ///< only where notes are wanted
-  /// When onWake() is due at the latest; set anew by each event.
+  /// Notes for the trace; empty unless the head was created with wantsNotes.
+  std::vector<PolicyNote> notes;
+  /// The latest time for the next onWake(); each event sets it anew.
   std::optional<Time> wake;
 
   void clear();
@@ -218,8 +232,9 @@ struct HeadCommands {
 /// Thread-compatible.
 class Head {
 public:
-  /// Errors: limits or options out of range, speculation without a draft,
-  /// single rows of a batch that do not fit the frames in flight.
+  /// Fails if limits or options are out of range, on speculation without a
+  /// draft, and if single rows of a batch (splitRows) do not fit the frames in
+  /// flight.
   static Expected<Head> create(const HeadLimits &limits,
                                const SpeculationOptions &options,
                                PipelineTimes times, bool wantsNotes = false);
@@ -227,67 +242,70 @@ public:
   Head &operator=(Head &&);
   ~Head();
 
-  /// Whether the request can ever be admitted. Error: an empty prompt, or one
-  /// that does not fit the context or the cache.
+  /// Fails if the request can never be admitted: its prompt is empty or fits
+  /// neither the context nor the cache, or its parameters are out of range.
   Status check(const RequestSpec &spec) const;
 
-  /// The longest prefix of the request that one which runs is computing,
-  /// where that is more than what is pinned already. Only of one whose queue
-  /// priority is not later: it computes it no later than the request would
-  /// itself.
+  /// Returns the longest prefix of the request that a running request is
+  /// computing, if that is longer than what is pinned already. Only a running
+  /// request whose queue priority is not later counts: it computes the prefix
+  /// no later than the new request would.
   std::optional<ComingPrefix> comingPrefix(const RequestSpec &spec);
-  /// Whether it is still being computed, and is then waited for: its rows leave
-  /// as soon as those of a prompt that ends with them would; of several that
-  /// are waited for, the shortest first. O(1).
+  /// Returns whether the prefix is still being computed, and if so makes the
+  /// running request compute it with the urgency of a prompt that ends with the
+  /// prefix. If several prefixes are awaited, the shortest comes first. O(1).
   bool await(const ComingPrefix &prefix);
-  /// The same prefix, or what there is of it, of the request that has this
-  /// slot now: it was submitted because who computed `gone` has left.
+  /// Returns the prefix that remains to wait for after its computing request
+  /// has left: what `heir` has in common with `gone`. `heir` is the slot of the
+  /// request that was admitted in place of the one that left.
   ComingPrefix inherit(RequestId heir, const ComingPrefix &gone) const;
 
-  /// Admits a request: its rows leave in chunks. With maxTokens 0 it ends once
-  /// its prompt has been reported on, at once where it need not be. Nothing,
-  /// and `spec` is as it was, where beside what others have a claim to there is
-  /// no free slot, or no room in the cache. Errors: those of check().
+  /// Admits a request; its rows leave in chunks. With maxTokens 0, the request
+  /// ends once its prompt has been reported on; at once if no report is wanted.
+  /// Returns nothing, and leaves `spec` as it was, if beside `claims` there is
+  /// no free slot or no room in the cache. Fails as check() does.
   Expected<std::optional<RequestId>> submit(RequestSpec &spec, Time now,
                                             const HeadClaims &claims = {});
-  /// Advances when a request that was not admitted may be: one has ended or
-  /// was preempted, or pages of a prompt have been pinned.
+  /// Counts the events after which a request that was not admitted may be
+  /// admissible: a request has ended or was preempted or can no longer grow, or
+  /// pages of a prompt have been pinned.
   uint64_t chances() const;
 
   /// Changes the queue priority of a request.
   void setQueuePriority(RequestId request, const QueuePriority &queuePriority);
 
-  /// Whether submit() would admit the request if all whose queue priority is
-  /// later than `queuePriority` were preempted.
+  /// Returns whether submit() would admit the request if all running requests
+  /// with a queue priority later than `queuePriority` were preempted.
   bool fitsWithout(const QueuePriority &queuePriority, const RequestSpec &spec,
                    const HeadClaims &claims);
-  /// Preempts the request whose queue priority is last, if that is later than
-  /// `queuePriority`. Whether there was one.
+  /// Preempts the running request with the last queue priority, if that is
+  /// later than `queuePriority`. Returns whether it preempted one.
   bool preemptLast(const QueuePriority &queuePriority, Time now);
 
-  /// Ends a request at the user's wish: a stop string was found, or the client
-  /// went away. Nothing where it has ended already.
+  /// Ends a request on the user's behalf: a stop string was found, or the
+  /// client went away. Does nothing if the request has ended already.
   void finish(RequestId request, FinishReason reason, Time now);
 
-  /// The answers of the last stage, tombstones included; in order.
+  /// Takes the answers of the last stage, tombstones included, in order.
   void onResults(const ResultFrame &frame, Time now);
-  /// The draft's answer.
+  /// Takes the draft's answer.
   void onGuesses(const GuessFrame &frame, Time now);
-  /// The time that HeadCommands::wake named has come (or is past).
+  /// Must be called when the time in HeadCommands::wake has come.
   void onWake(Time now);
 
   HeadCommands &commands();
 
-  /// In force: with all pages counted, and a context that fits them.
+  /// Returns the limits in force: `pages` is set, and the context fits the
+  /// pages.
   const HeadLimits &limits() const;
-  /// Of the request that has the slot, or had it last.
+  /// Returns the counters of the present or last request of the slot.
   const SpeculationCounters &counters(RequestId request) const;
-  /// Of all requests so far.
+  /// Returns the sum over all requests so far.
   const SpeculationCounters &totals() const;
   const SpeculationPolicy &policy() const;
-  /// Of the pages that the stages have.
+  /// Returns the account of the stages' pages.
   const PageLedger &ledger() const;
-  /// Requests that have not ended, rows of theirs in the trees of guesses, and
+  /// Requests that have not ended, their rows in the trees of guesses, and the
   /// pages that they use.
   struct Holdings {
     int64_t requests = 0, nodes = 0, pages = 0;

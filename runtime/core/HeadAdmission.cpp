@@ -1,4 +1,4 @@
-//===- HeadAdmission.cpp - admits requests, and sees to their pages -------===//
+//===- HeadAdmission.cpp - admits requests and provides their pages -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,8 +30,8 @@ Status Head::State::check(const RequestSpec &spec) const {
   return checkFrame(spec);
 }
 
-/// What every rank checks of a request's frame, and takes for the end of the
-/// pipeline where it is wrong. Here it is the end of the request alone.
+/// Checks what every rank checks of a request's frame. A rank would end the
+/// pipeline over it; here only the request fails.
 Status Head::State::checkFrame(const RequestSpec &spec) const {
   for (const std::vector<int32_t> *tokens : {&spec.prompt, &spec.generated})
     for (int32_t token : *tokens)
@@ -53,7 +53,7 @@ Status Head::State::checkFrame(const RequestSpec &spec) const {
   return {};
 }
 
-/// Tokens that a request can come to.
+/// Returns the greatest length that the request's path can reach, in tokens.
 int64_t Head::State::longestPath(const RequestSpec &spec) const {
   if (spec.maxTokens < 0)
     return limits.contextLength;
@@ -61,28 +61,30 @@ int64_t Head::State::longestPath(const RequestSpec &spec) const {
                   std::ssize(spec.prompt) + spec.maxTokens);
 }
 
-/// Pages that a request can begin with at most, if they are pinned: rows whose
-/// results are to be reported are computed.
+/// Returns how many pinned pages the request may begin with. Rows whose results
+/// are to be reported have to be computed, so their pages are not shared.
 int64_t Head::State::maxPrefixPages(const RequestSpec &spec) {
   if (spec.unscored() == 0)
     return PageLedger::anyPrefix;
   return std::max<int64_t>(0, spec.scored - 1) / CachePages::pageTokens;
 }
 
-/// Pages to be left for each that can grow where this request is admitted.
+/// The number of pages that must stay free for each growing request if this
+/// request is admitted; see pagesToGrowInto().
 static int64_t pagesEach(const RequestSpec &spec) {
   return spec.generated.empty() ? 1 : 2;
 }
 
-/// Whether it can come to more pages than it has.
+/// Returns whether the request can need more pages than it has.
 bool Head::State::canGrow(const HeadRequest &request) const {
   return CachePages::pagesFor(longestPath(request.spec)) >
          CachePages::pagesFor(std::ssize(request.path));
 }
 
-/// A page for each request that can grow beyond those that it has: where a new
-/// one would take them, one of them would soon have to be preempted. Two, where
-/// the new one was preempted itself: it would soon be again.
+/// Returns how many pages must stay free so that the running requests can grow:
+/// one for each of them that can, since otherwise one of them would soon have
+/// to be preempted. If the new request was preempted itself it is two for each,
+/// or it would soon be preempted again.
 int64_t Head::State::pagesToGrowInto(const RequestSpec &spec) const {
   int64_t growing =
       std::ranges::count_if(requests, [this](const HeadRequest &each) {
@@ -91,7 +93,8 @@ int64_t Head::State::pagesToGrowInto(const RequestSpec &spec) const {
   return growing * pagesEach(spec);
 }
 
-/// The tokens that a request has when it opens. Valid until the next call.
+/// Returns the tokens that a request has when it opens. Valid until the next
+/// call.
 KnownText Head::State::knownOf(const RequestSpec &spec) {
   if (spec.generated.empty())
     return {spec.prompt, spec.prefixScope};
@@ -104,7 +107,8 @@ KnownText Head::State::knownOf(const RequestSpec &spec) {
 // Prefixes that are being computed
 //===----------------------------------------------------------------------===//
 
-/// Whole pages from page `from` on that `path` and `tokens` have in common.
+/// Returns how many whole pages `path` and `tokens` have in common from page
+/// `from` on and before page `end`.
 static int64_t pagesAlike(std::span<const PathEntry> path,
                           std::span<const int32_t> tokens, int64_t from,
                           int64_t end) {
@@ -126,10 +130,11 @@ std::optional<ComingPrefix> Head::State::comingPrefix(const RequestSpec &spec) {
     return std::nullopt;
   const KnownText text = knownOf(spec);
   std::span<const int32_t> tokens = text.tokens;
-  // The last token's row is computed in any case.
+  // The row of the last token has to be computed in any case.
   int64_t max = std::min((std::ssize(tokens) - 1) / CachePages::pageTokens,
                          maxPrefixPages(spec));
-  std::optional<int64_t> pinned; // looked up where somebody begins alike
+  std::optional<int64_t>
+      pinned; // looked up when a request with an equal prefix is found
   ComingPrefix longest;
   for (const HeadRequest &each : requests) {
     if (!each.active || !each.inPrompt() ||
@@ -141,7 +146,8 @@ std::optional<ComingPrefix> Head::State::comingPrefix(const RequestSpec &spec) {
       pinned = ledger.pinnedPages(text);
     if (*pinned >= max)
       return std::nullopt;
-    // Many can share what is pinned, and few the next page.
+    // Many requests can share the pinned pages; few share the next page as
+    // well.
     if (pagesAlike(each.path, tokens, *pinned, std::min(max, *pinned + 1)) == 0)
       continue;
     if (int64_t pages = pagesAlike(each.path, tokens, 0, max);
@@ -171,8 +177,8 @@ bool Head::State::await(const ComingPrefix &prefix) {
 // Admission
 //===----------------------------------------------------------------------===//
 
-/// Puts a request into a free slot; false where there are not enough pages
-/// beside `claimed` ones, and then nothing has changed.
+/// Puts a request into a free slot. Returns false, and changes nothing, if
+/// there are not enough pages beside `claimed` ones.
 bool Head::State::admit(HeadRequest &request, RequestSpec &spec,
                         int64_t claimed) {
   RequestId id = idOf(request);
@@ -193,7 +199,7 @@ bool Head::State::admit(HeadRequest &request, RequestSpec &spec,
   request.path.reserve(static_cast<size_t>(std::max(rows, longestPath(spec))));
   for (int32_t token : tokens)
     request.path.push_back({request.nextNode++, token});
-  request.spec = std::move(spec); // `tokens` are its
+  request.spec = std::move(spec); // `tokens` refers to this memory
   PathEntry last = request.path.back();
   request.tree.reset(last.node, rows > 1 ? last.node - 1 : noNode,
                      static_cast<int32_t>(rows - 1), last.token);
@@ -243,11 +249,12 @@ void Head::State::pinChunks() {
   chunks.erase(chunks.begin(), gone);
 }
 
-/// All rows of the request below position `computed`, of which `node` is the
-/// last, have been computed by all stages: full pages of them are pinned.
+/// Pins the full pages of the request below position `computed`: all stages
+/// have computed these rows, the last of which is `node`.
 void Head::State::pinPages(HeadRequest &request, int64_t computed,
                            NodeId node) {
-  // Looked up only where a page has become full, and at the prompt's end.
+  // The ledger is asked only when a page has become full and at the prompt's
+  // end.
   if (!ledger.sharesPrefixes() ||
       (computed % CachePages::pageTokens != 0 && !request.inPrompt()))
     return;
@@ -262,20 +269,20 @@ void Head::State::pinPages(HeadRequest &request, int64_t computed,
   }
 }
 
-/// Sees that there is a page for the last token of the request's path, if need
-/// be at the expense of the request whose queue priority is last. False: that
-/// was this one itself.
+/// Provides a page for the last token of the request's path; if necessary it
+/// preempts the running requests with the last queue priorities. Returns false
+/// if that was this request itself.
 bool Head::State::makeRoomFor(HeadRequest &request) {
   int64_t tokens = std::ssize(request.path);
   if (tokens % CachePages::pageTokens != 1)
-    return true; // it has one
+    return true; // there is one already
   while (!ledger.grow(idOf(request), tokens)) {
     HeadRequest *last = lastInQueueOrder();
     preempt(*last);
     if (last == &request)
       return false;
   }
-  // Nothing is left for it to grow into any more.
+  // No page has to be left for a request that cannot grow any more.
   chances += !canGrow(request);
   return true;
 }
@@ -299,7 +306,7 @@ bool Head::State::fitsWithout(const QueuePriority &queuePriority,
          ledger.wouldOpen(knownOf(spec), spare, leaving, maxPrefixPages(spec));
 }
 
-/// Of the requests that run, the one whose queue priority is last, or null.
+/// Returns the running request with the last queue priority, or null.
 HeadRequest *Head::State::lastInQueueOrder() {
   HeadRequest *last = nullptr;
   for (HeadRequest &each : requests)
@@ -309,7 +316,7 @@ HeadRequest *Head::State::lastInQueueOrder() {
   return last;
 }
 
-/// Takes a request off the stages; it can be submitted again.
+/// Takes a request out of the stages; it can be submitted again.
 void Head::State::preempt(HeadRequest &request) {
   RequestSpec spec = std::move(request.spec);
   size_t prompt = spec.prompt.size();

@@ -1,4 +1,4 @@
-//===- HeadCommands.cpp - what the head asks for and tells ----------------===//
+//===- HeadCommands.cpp - the commands and events of the head -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

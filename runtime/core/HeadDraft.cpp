@@ -1,4 +1,4 @@
-//===- HeadDraft.cpp - what the head asks of the draft --------------------===//
+//===- HeadDraft.cpp - requests guesses from the draft --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,10 @@ namespace sluice {
 
 namespace {
 
-/// Guesses enter the tree below the chance with which they would be sent: each
-/// row that is confirmed before them raises it, and the draft is asked once.
+/// The fraction of the policy's floor from which on guesses enter the tree.
+/// They enter below the chance that sends them, because each row that is
+/// confirmed above a guess raises its chance, and the draft is asked about a
+/// row only once.
 constexpr double entryShare = 1.0 / 32;
 
 } // namespace
@@ -22,8 +24,7 @@ constexpr double entryShare = 1.0 / 32;
 // Asking
 //===----------------------------------------------------------------------===//
 
-/// Whether candidates behind the root, or behind its descendants, are wanted
-/// now.
+/// Returns whether candidates below the root or its descendants are wanted now.
 bool Head::State::wantsGuesses(const HeadRequest &request) const {
   if (depthLimit(request) < 1)
     return false;
@@ -32,8 +33,8 @@ bool Head::State::wantsGuesses(const HeadRequest &request) const {
   return options.continuous || request.burst < options.draftRows;
 }
 
-/// Whether the draft, which keeps what it has been asked about as long as it
-/// can come true, can take one more row.
+/// Returns whether the draft can take one more row. The draft keeps each row
+/// that it was asked about as long as the row can come true.
 bool Head::State::draftHasRoom() const {
   int64_t known = 0;
   for (const HeadRequest &request : requests)
@@ -43,13 +44,14 @@ bool Head::State::draftHasRoom() const {
   return known < options.nodes;
 }
 
-/// Sync mode: guesses of a batch. All requests have one under way.
+/// Sync mode: returns how many guesses a batch of one request may have. All
+/// requests can have a batch under way.
 int64_t Head::State::batchGuesses() const {
   return options.nodes / limits.requests;
 }
 
-/// Whether a guess can be worth a place in a step beside the rows of those that
-/// generate, be it ever so likely.
+/// Returns whether even a certain guess would be worth a place in a step with
+/// the rows of the generating requests.
 bool Head::State::guessesCanPay() const {
   int64_t others = (generating + limits.stages - 1) / limits.stages;
   if (others <= 1 || options.mode == SpeculationMode::Sync)
@@ -76,15 +78,15 @@ void Head::State::ask(HeadRequest &request, StepFrame &frame, const Row &row) {
   asked.push_back({row.request, row.node, row.position, row.certain});
 }
 
-/// The confirmed rows that the draft has not seen, up to `room` of them; the
-/// last one is asked for candidates.
+/// Sends the confirmed rows that the draft has not seen, up to `room` of them,
+/// and asks for candidates after the last one.
 void Head::State::askForPath(HeadRequest &request, StepFrame &frame,
                              int64_t &room) {
   int64_t end = static_cast<int64_t>(request.path.size());
   for (int64_t at = request.drafted; at < end && room > 0; ++at, --room) {
     const PathEntry &entry = request.path[static_cast<size_t>(at)];
     bool asks = at + 1 == end && wantsGuesses(request);
-    // It would have to be sent again to be asked.
+    // A row that is sent without asking would have to be sent again to ask.
     if (at + 1 == end && !asks && options.mode == SpeculationMode::Async)
       return;
     if (asks)
@@ -101,8 +103,8 @@ void Head::State::askForPath(HeadRequest &request, StepFrame &frame,
   }
 }
 
-/// The likeliest guesses that nothing is known behind, of all requests whose
-/// paths the draft has seen.
+/// Asks about the likeliest guesses without known candidates, of all requests
+/// whose paths the draft has seen.
 void Head::State::askForFrontier(StepFrame &frame) {
   double likeliest = 0;
   for (int64_t rows = 0; rows < options.draftRows && draftHasRoom(); ++rows) {
@@ -132,8 +134,8 @@ void Head::State::askForFrontier(StepFrame &frame) {
   }
 }
 
-/// Whether the draft has still to answer for the level of the tree that it is
-/// at, or to begin one.
+/// Returns whether the draft has still to answer for the present level of the
+/// tree.
 bool Head::State::levelIsSent(const HeadRequest &request) const {
   if (batchGuesses() == 0 ||
       request.levels >= std::min(options.depth, depthLimit(request)))
@@ -144,7 +146,7 @@ bool Head::State::levelIsSent(const HeadRequest &request) const {
   return false;
 }
 
-/// Sync mode: the guesses of the last level.
+/// Sync mode: asks about the guesses of the last level.
 void Head::State::askForLevel(HeadRequest &request, StepFrame &frame) {
   if (request.levels == 0 || !levelIsSent(request))
     return;
@@ -156,8 +158,7 @@ void Head::State::askForLevel(HeadRequest &request, StepFrame &frame) {
     }
 }
 
-/// Gives the draft its next frame, where it is free and there is something to
-/// do.
+/// Sends the draft its next frame if it is idle and there is something to do.
 void Head::State::askDraft() {
   if (options.mode == SpeculationMode::Off || draftBusy)
     return;
@@ -168,7 +169,8 @@ void Head::State::askDraft() {
   for (HeadRequest &request : requests) {
     if (!canPay)
       break;
-    // In Sync mode the next batch is drafted when all of the last one is known.
+    // In Sync mode the next batch is drafted once all results of the last are
+    // known.
     if (!request.active || request.closeOwed || request.outstanding > 0 ||
         depthLimit(request) < 1)
       continue;
@@ -195,8 +197,8 @@ void Head::State::askDraft() {
 // Answers
 //===----------------------------------------------------------------------===//
 
-/// Takes the draft's candidates behind a node into its request's tree, as far
-/// as they are likely enough and there is room.
+/// Adds the draft's candidates after a node to its request's tree, if they are
+/// likely enough and the tree has room.
 void Head::State::addCandidates(HeadRequest &request, int32_t parent,
                                 const GuessRow &guesses) {
   GuessTree &tree = request.tree;
@@ -212,8 +214,8 @@ void Head::State::addCandidates(HeadRequest &request, int32_t parent,
       return;
     double chance = policy.calibration().chance(candidate.confidence);
     double pathChance = node.pathChance * chance;
-    // The likeliest behind the root is always looked at, or it could never be
-    // found out that guesses come true again.
+    // The likeliest candidate after the root is always taken; otherwise the
+    // policy could never find out that guesses come true again.
     bool always = sync || (parent == 0 && taken == 0);
     if (!always && pathChance < policy.floor() * entryShare)
       continue;
@@ -230,8 +232,8 @@ void Head::State::addCandidates(HeadRequest &request, int32_t parent,
   }
 }
 
-/// Sync mode: goes on to the next level once the draft has answered for all of
-/// this one.
+/// Sync mode: starts the next level once the draft has answered for all of this
+/// one.
 void Head::State::endLevel(HeadRequest &request) {
   if (!request.active || request.rootInFlight() || !request.promptSent())
     return;
@@ -249,12 +251,12 @@ void Head::State::endLevel(HeadRequest &request) {
       std::clamp<int64_t>(batchGuesses() - before, 0, options.width));
 }
 
-/// The answer for one row; `guesses` is null where there was none.
+/// Takes the answer for one row; `guesses` is null if the draft gave none.
 void Head::State::takeAnswer(const AskedRow &row, const GuessRow *guesses) {
   HeadRequest &request = requests[static_cast<size_t>(row.request)];
   if (!request.active || row.node < request.firstNode)
     return;
-  // Certain rows do not die, so that they were computed.
+  // Certain rows do not die, so the draft has computed them.
   if (!guesses && !row.certain) {
     if (int32_t at = request.tree.find(row.node); at >= 0)
       request.tree.nodes()[static_cast<size_t>(at)].expansion = Expansion::Open;
@@ -273,7 +275,7 @@ void Head::State::takeAnswer(const AskedRow &row, const GuessRow *guesses) {
     request.tree.nodes()[static_cast<size_t>(at)].expansion = Expansion::Done;
     addCandidates(request, at, *guesses);
   } else if (onPath) {
-    // Too late to be of use, but not to learn from.
+    // The candidates come too late to be used, but the policy learns from them.
     int32_t token = request.path[position + 1].token;
     for (const Candidate &candidate : guesses->candidates)
       policy.calibration().observe(candidate.confidence,

@@ -1,4 +1,4 @@
-//===- HeadGuesses.cpp - which guesses leave for the first stage ----------===//
+//===- HeadGuesses.cpp - launches guesses to the first stage --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,15 +14,16 @@ namespace sluice {
 // Guesses, Async mode
 //===----------------------------------------------------------------------===//
 
-/// Whether guesses of the request may leave, apart from what they are worth.
+/// Returns whether guesses of the request may leave, whatever they are worth.
 bool Head::State::mayGuess(const HeadRequest &request) const {
   if (!request.active || !request.rootInFlight() || request.treeFull)
     return false;
   return options.continuous || request.burst < options.draftRows;
 }
 
-/// The likeliest guess that waits and whose parent is in flight, of those
-/// within the depth limit or of those beyond.
+/// Returns the likeliest waiting guess whose parent is in flight: with
+/// `tooDeep` among the guesses beyond the depth limit, else among those within
+/// it.
 GuessNode *Head::State::bestWaiting(HeadRequest *&owner, bool tooDeep) {
   GuessNode *best = nullptr;
   for (HeadRequest &request : requests) {
@@ -40,8 +41,8 @@ GuessNode *Head::State::bestWaiting(HeadRequest *&owner, bool tooDeep) {
   return best;
 }
 
-/// Sends, likeliest first, all guesses that the policy lets through, as one
-/// frame.
+/// Sends all guesses that the policy lets through as one frame, likeliest
+/// first.
 void Head::State::sendGuesses(Time now) {
   for (HeadRequest &request : requests) {
     request.treeFull = false;
@@ -50,7 +51,8 @@ void Head::State::sendGuesses(Time now) {
   }
   if (!guessesCanPay())
     return;
-  // Also where none waits: one may have come before the slot opens.
+  // The wake-up is set even if no guess waits: one may come before the slot
+  // opens.
   if (clock.opens() > now) {
     wakeAt(clock.opens());
     return;
@@ -104,7 +106,7 @@ void Head::State::sendGuess(HeadRequest &request, GuessNode &guess,
   count(request, &SpeculationCounters::launched);
   number(request, guess);
   guess.launched = true;
-  // All rows of a frame go into one step, also where the first starts it.
+  // All rows of a frame are in one step, also if the first row starts the slot.
   if (frame.rows.empty())
     guess.slot = clock.join(1, now, policy);
   else
@@ -112,7 +114,7 @@ void Head::State::sendGuess(HeadRequest &request, GuessNode &guess,
   frame.rows.push_back(rowOf(request, guess, false));
 }
 
-/// Rows in order, and a mark for each request that has some.
+/// Sorts the rows and adds a mark for each request that has rows in the frame.
 void Head::State::finishGuesses(StepFrame &frame) {
   std::sort(
       frame.rows.begin(), frame.rows.end(), [](const Row &a, const Row &b) {
@@ -140,7 +142,8 @@ void Head::State::note(const HeadRequest &request, const GuessNode &node,
 // Batches, Sync mode
 //===----------------------------------------------------------------------===//
 
-/// Roots that are known and have their trees, once the last batch is through.
+/// Sends the batch of each request whose last batch has returned and whose tree
+/// is complete.
 void Head::State::sendBatches(Time now) {
   for (HeadRequest &request : requests)
     if (request.active && request.promptSent() && !request.rootInFlight() &&

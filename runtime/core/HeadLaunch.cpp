@@ -1,4 +1,4 @@
-//===- HeadLaunch.cpp - what leaves for the first stage -------------------===//
+//===- HeadLaunch.cpp - launches certain rows and prompts -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ namespace sluice {
 // Slots
 //===----------------------------------------------------------------------===//
 
-/// Counts the living rows of each slot; `joined` is the one that more rows
+/// Counts the living rows of each slot; `joined` is the slot that new rows
 /// would join.
 void Head::State::countSlots(uint64_t joined) {
   slotsSeen.clear();
@@ -52,7 +52,8 @@ void Head::State::countSlots(uint64_t joined) {
   }
 }
 
-/// Slots under way are few: rows come back in the order in which they left.
+/// Counts a row in its slot. There are few slots under way, because rows come
+/// back in the order in which they left.
 void Head::State::addToSlot(uint64_t slot) {
   for (SlotRows &each : slotsSeen)
     if (each.slot == slot) {
@@ -76,7 +77,7 @@ void Head::State::sendCancels(Time now) {
 // Certain rows
 //===----------------------------------------------------------------------===//
 
-/// A frame brings what the stages have to know of shared pages as well.
+/// Appends a frame; it carries the pending orders to pin and unpin pages.
 StepFrame &Head::State::newFrame() {
   StepFrame &frame = commands.launches.add();
   frame.step = framesSent++;
@@ -96,10 +97,11 @@ Row Head::State::rowOf(const HeadRequest &request, const GuessNode &node,
           .wantsOutput = true};
 }
 
-/// Roots whose tokens have just become known; the frame that they are in, or
-/// null. They leave as one frame, so that the first stage makes one step of
-/// them however fast it is. Where there are several stages, requests take turns
-/// in as many groups: a step of all of them would keep all stages but one idle.
+/// Sends the roots whose tokens have just become known. Returns their frame, or
+/// null. They leave as one frame, so that even a fast first stage makes one
+/// step of them. With several stages the requests are divided into as many
+/// groups that take turns: a step of all requests would keep all stages but one
+/// idle.
 StepFrame *Head::State::sendCertain(Time now) {
   if (certainDue.empty() || waitsForOthers())
     return nullptr;
@@ -115,8 +117,8 @@ StepFrame *Head::State::sendCertain(Time now) {
   }
   bool alone = rows == 1 && active == 1 && nothingUnderWay();
   StepFrame &frame = newFrame();
-  // Filled in place: a step has many, and copies of what was just written in
-  // narrower pieces would make the processor wait.
+  // The rows are filled in place: there are many, and a copy that reads back
+  // what was just written in narrower pieces would stall the processor.
   frame.marks.resize(static_cast<size_t>(rows));
   frame.rows.resize(static_cast<size_t>(rows));
   for (int64_t i = 0; i < rows; ++i) {
@@ -151,8 +153,8 @@ bool Head::State::nothingUnderWay() {
   return load.underWay == 0;
 }
 
-/// The frame's rows are all there, and have a slot now. Guesses do not join one
-/// with a prompt.
+/// Gives the complete frame a slot. A frame with prompt rows gets a slot that
+/// guesses do not join.
 void Head::State::giveSlot(StepFrame &frame, bool hasPrompt, Time now) {
   int64_t rows = std::ssize(frame.rows);
   uint64_t slot = hasPrompt ? clock.joinAlone(rows, now, policy)
@@ -176,7 +178,7 @@ void Head::State::sendCertainAndPrompts(Time now) {
   if (frame)
     giveSlot(*frame, /*hasPrompt=*/false, now);
   if (!certainDue.empty() && !waitsForOthers())
-    // Not at once: it would be in the same step.
+    // The rest does not leave at once, because it would be in the same step.
     wakeAt(starts ? clock.opens() : clock.opensNext(policy));
 }
 
@@ -184,16 +186,16 @@ void Head::State::sendCertainAndPrompts(Time now) {
 // Prompts
 //===----------------------------------------------------------------------===//
 
-/// Whether there is room for one more frame.
+/// Returns whether one more frame may be under way.
 bool Head::State::hasRoom() const {
   return framesSent - framesGone < static_cast<uint64_t>(limits.framesInFlight);
 }
 
-/// Whether rows have to wait until others are back: as many groups of them are
-/// under way as there are stages. One more would make a step of its own, and
-/// all of them would take turns for ever. With one stage that goes for prompts
-/// too: what is in its mailbox when a step ends does not wait for that step's
-/// requests.
+/// Returns whether rows have to wait until other rows are back: as many groups
+/// are under way as there are stages. One more group would be a step of its
+/// own, and from then on all groups would take turns. With one stage this holds
+/// for prompts too: what is in its mailbox at the end of a step does not wait
+/// for the requests of that step.
 bool Head::State::waitsForOthers() const {
   bool guesses = options.mode != SpeculationMode::Off && guessesCanPay();
   if (generating == 0 || guesses)
@@ -204,10 +206,10 @@ bool Head::State::waitsForOthers() const {
   return groups >= limits.stages;
 }
 
-/// Each stage has a chunk. Where nobody waits for the tokens behind them, as
-/// many more are on the links or in the mailboxes, so that no stage waits.
-/// Chunks that are kept short leave one by one: two in a mailbox would be in
-/// one step.
+/// Returns whether another chunk of a prompt may leave. Each stage has one
+/// chunk. If no request generates, as many more are on the links or in the
+/// mailboxes, so that no stage waits. Chunks that are kept short leave one by
+/// one, because two in a mailbox would become one step.
 bool Head::State::promptsMayLeave(bool joinsFrame, Time now) {
   if (prefilling.empty() || !hasRoom() ||
       (limits.stages == 1 && !joinsFrame && waitsForOthers()))
@@ -226,9 +228,9 @@ bool Head::State::promptsMayLeave(bool joinsFrame, Time now) {
   return true;
 }
 
-/// The next step, with a row of each request in it that generates. Whatever
-/// latency is asked for, prompts get on: they may make it longer by the share
-/// that is theirs.
+/// Returns the next step as it is without prompts: with a row of each
+/// generating request in it. Prompts advance whatever inter-token latency is
+/// set: they may lengthen the step by 1/promptShare.
 PromptStep Head::State::promptStep() const {
   int64_t others = (generating + limits.stages - 1) / limits.stages;
   PromptStep step = {.rows = others, .positions = generatingAt / limits.stages};
@@ -243,12 +245,12 @@ PromptStep Head::State::promptStep() const {
   return step;
 }
 
-/// The positions of consecutive rows, added up.
+/// Returns the sum of the positions of `rows` consecutive rows.
 static int64_t positionsOf(int64_t first, int64_t rows) {
   return rows * first + rows * (rows - 1) / 2;
 }
 
-/// How many of the request's known rows the step can take besides.
+/// Returns how many known rows of the request the step can take in addition.
 int64_t Head::State::rowsThatFit(const PromptStep &step,
                                  const HeadRequest &request) const {
   int64_t room = request.spec.unscored() > 0 ? std::min(step.room, step.outputs)
@@ -268,7 +270,7 @@ int64_t Head::State::rowsThatFit(const PromptStep &step,
   return fits;
 }
 
-/// Sends up to `max` of the request's known rows in that step.
+/// Sends up to `max` known rows of the request in that step.
 void Head::State::addKnownRows(PromptStep &step, HeadRequest &request,
                                StepFrame &frame, int64_t max) {
   int64_t first = request.knownSent;
@@ -278,15 +280,15 @@ void Head::State::addKnownRows(PromptStep &step, HeadRequest &request,
   if (request.spec.unscored() > 0)
     step.outputs -= rows;
   else if (request.promptSent())
-    --step.outputs; // of its last row comes a token
+    --step.outputs; // the last row gives a token
   step.positions += positionsOf(first, rows);
   if (rowFrames.empty() || rowFrames.back().step != frame.step)
     rowFrames.push_back({.step = frame.step});
   rowFrames.back().hasPrompt = true;
 }
 
-/// Of the requests with known rows to send, and whose rows the step has outputs
-/// for where they want some: the one with the fewest. Null: there is none.
+/// Returns the request with the fewest known rows to send, or null. A request
+/// whose rows want outputs counts only if the step has outputs left.
 HeadRequest *Head::State::soonestDone(const PromptStep &step) {
   HeadRequest *soonest = nullptr;
   for (RequestId id : prefilling) {
@@ -299,11 +301,11 @@ HeadRequest *Head::State::soonestDone(const PromptStep &step) {
   return soonest;
 }
 
-/// Fills steps with rows of prompts: half of each for the request whose
-/// queue priority is the earliest, and a row of it at least, so that it gets on
-/// whatever comes; the rest for those that are done soonest, so that short
-/// prompts do not wait for long ones. The first step takes the rows of `frame`,
-/// if it is not null, along; the frame that is returned has no slot yet.
+/// Fills steps with prompt rows. Half of each step, and at least one row, goes
+/// to the request with the earliest queue priority, so that it always advances.
+/// The rest goes to the requests that are done soonest, so that short prompts
+/// do not wait for long ones. The first step also has the rows of `frame`, if
+/// that is not null. A frame that is returned has no slot yet.
 StepFrame *Head::State::sendPrompts(StepFrame *frame, Time now) {
   while (promptsMayLeave(/*joinsFrame=*/frame, now)) {
     PromptStep step = promptStep();
@@ -325,8 +327,8 @@ StepFrame *Head::State::sendPrompts(StepFrame *frame, Time now) {
   return frame;
 }
 
-/// The frame to send rows of a request in, by which it may open: after the one
-/// that has the stages pin a page which it begins with.
+/// Returns the frame in which the request may open. That is a new frame if
+/// `frame` orders to pin a page that the request begins with.
 StepFrame &Head::State::frameToOpenIn(StepFrame *frame, RequestId id,
                                       Time now) {
   if (!frame)
@@ -352,8 +354,8 @@ OpenRequest Head::State::openingOf(const HeadRequest &request) const {
   return open;
 }
 
-/// Sends up to `max` of the request's known rows; how many. With the last of
-/// them its root has left.
+/// Sends up to `max` known rows of the request and returns how many. Once the
+/// last of them has left, its root is launched.
 int64_t Head::State::sendKnownRows(HeadRequest &request, StepFrame &frame,
                                    int64_t max) {
   RequestId id = idOf(request);
@@ -399,7 +401,7 @@ int64_t Head::State::sendKnownRows(HeadRequest &request, StepFrame &frame,
 }
 
 //===----------------------------------------------------------------------===//
-// Frames that are missed
+// Detection of lost frames
 //===----------------------------------------------------------------------===//
 
 void Head::State::noteNews(Time now) {
@@ -407,10 +409,11 @@ void Head::State::noteNews(Time now) {
   quietFor = limits.quiet;
 }
 
-/// Whoever gets a frame misses the one before it that was lost. Where none
-/// comes, as everything waits for what was in that one, an empty frame follows.
-/// That it comes back is no news: with a way that takes longer than the quiet
-/// time there would be another one under way for ever.
+/// Sends a frame without rows if no frame has left and no answer has come for
+/// long. If everything waits for a frame that was lost, the receiver notices
+/// the loss by this frame. The return of this frame does not count as news: if
+/// a round trip took longer than the quiet time, there would always be one
+/// under way.
 void Head::State::followUp(Time now) {
   constexpr Time longest = std::chrono::hours(1);
   if (limits.quiet <= Time(0) || (active == 0 && framesSent == framesGone))
@@ -418,7 +421,8 @@ void Head::State::followUp(Time now) {
   if (framesSent != framesBefore || quietFor == Time(0))
     noteNews(now);
   if (now >= newsAt + quietFor) {
-    // All those under way can hardly be lost: there is room, or no need.
+    // If there is no room, many frames are under way, which can hardly all be
+    // lost.
     if (hasRoom())
       newFrame();
     newsAt = now;

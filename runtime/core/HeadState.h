@@ -1,16 +1,16 @@
-//===- HeadState.h - what the head keeps ----------------------------------===//
+//===- HeadState.h - the state of the head --------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to the files Head*.cpp. Head.cpp verifies and ends requests;
-// HeadAdmission.cpp admits them and sees that they have pages; HeadLaunch.cpp
-// decides which certain rows and prompts leave for the first stage, and
-// HeadGuesses.cpp which guesses; HeadDraft.cpp talks to the draft. Each event
-// changes requests and sets what is due; pump() then turns what is due into
-// commands, in one order whatever the event was.
+// Private to the files Head*.cpp. Head.cpp verifies and ends requests.
+// HeadAdmission.cpp admits requests and provides their pages. HeadLaunch.cpp
+// decides which certain rows and prompts leave for the first stage,
+// HeadGuesses.cpp which guesses do. HeadDraft.cpp talks to the draft. Each
+// event changes requests and marks what is due; pump() then turns what is due
+// into commands, in the same order for all events.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,86 +24,92 @@
 
 namespace sluice {
 
-/// Guesses of a request that wait for a slot, at most; the least likely go.
+/// How many guesses of a request can wait for a slot; the least likely are
+/// dropped.
 constexpr int64_t maxWaitingGuesses = 256;
 
-/// Prompts get so many rows of a step however many requests generate, where no
-/// latency is asked for.
+/// Prompts get at least so many rows of a step, however many requests generate,
+/// if no inter-token latency is set.
 constexpr int64_t minPromptRows = 16;
-/// Prompts may make a step of the others longer by one part in so many,
-/// whatever latency is asked for.
+/// Prompts may lengthen a step of other requests by 1/promptShare of its time,
+/// whatever inter-token latency is set.
 constexpr int64_t promptShare = 4;
 
-/// A token that is certain, and its row.
+/// A confirmed token and the node of its row.
 struct PathEntry {
   NodeId node = 0;
   int32_t token = 0;
 };
 
-/// A slot in the head's table, and the request in it. What each token needs
-/// lies close together, from the limits at the end of `spec` on: a step goes
-/// over all requests, which do not fit the nearest cache.
+/// A slot in the head's table, and the request in it. The fields that each
+/// token needs lie close together, from the limits at the end of `spec` on,
+/// because a step visits all requests and these do not fit the nearest cache.
 struct HeadRequest {
   explicit HeadRequest(int64_t treeCapacity) : tree(treeCapacity) {}
 
   SpeculationCounters counters;
-  NodeId lastPathEnd = noNode; ///< the last confirmed node of the one before
+  /// The last confirmed node of the slot's last request.
+  NodeId lastPathEnd = noNode;
   RequestSpec spec;
 
   bool active = false;
-  bool launchDue = false;    ///< the root is among certainDue
-  bool cancelDue = false;    ///< rows in flight have died
-  bool travelsAlone = false; ///< the last certain row: nothing else in flight
-  bool guessSent = false;    ///< since the last confirmed row
+  bool launchDue = false; ///< the root is among certainDue
+  bool cancelDue = false; ///< rows in flight have died
+  /// The last certain row left with nothing else in flight.
+  bool travelsAlone = false;
+  bool guessSent = false; ///< since the last confirmed row
   bool probeDue = false;
-  bool treeFull = false; ///< the node limit has been met
+  bool treeFull = false; ///< the node limit was reached
   bool openAtStages = false;
   bool openAtDraft = false;
-  bool closeOwed = false; ///< to the draft, of the request before as well
+  /// The draft must close this or the slot's last request.
+  bool closeOwed = false;
   int32_t epoch = 0;
   NodeId firstNode = 0;
-  std::vector<PathEntry> path; ///< [position]: the prompt, what was confirmed
-  NodeId nextNode = 0;         ///< goes on from request to request
+  std::vector<PathEntry> path; ///< [position]: prompt and confirmed tokens
+  NodeId nextNode = 0;         ///< continues from request to request
   int64_t emitted = 0;         ///< tokens given to the user
-  NodeId lastCertain = noNode; ///< certain row that left last
-  Time launchedAt{0};          ///< of it
+  NodeId lastCertain = noNode; ///< the certain row that left last
+  Time launchedAt{0};          ///< when that row left
 
-  // At the first stage. Known rows are those of `path` at admission: the
-  // prompt, and what the request had generated before.
+  // State at the first stage. Known rows are the rows of `path` at admission:
+  // the prompt, and what the request had generated before.
   int64_t knownRows = 0;
-  int64_t knownSent = 0;   ///< of them, those that have left or were shared
-  int64_t awaitedRows = 0; ///< of them, those that another waits for
-  uint64_t markedIn = 0;   ///< the last frame with its mark, counted from 1
-  GuessTree tree;          ///< its root is the path's last row
+  int64_t knownSent = 0;   ///< of these, rows that have left or were shared
+  int64_t awaitedRows = 0; ///< of these, rows that another request waits for
+  /// The last frame with the request's mark, counted from 1.
+  uint64_t markedIn = 0;
+  GuessTree tree; ///< its root is the path's last row
 
   int64_t drafted = 0; ///< path entries that the draft has computed
-  int64_t burst = 0;   ///< guesses since none was in flight
-  double weight = 0;   ///< in the gathering slot
+  int64_t burst = 0;   ///< guesses sent since none was in flight
+  double weight = 0;   ///< the request's part of SlotLoad::weight
 
   // Sync mode.
-  int64_t levels = 0;      ///< of the tree that the draft has answered
+  int64_t levels = 0;      ///< levels of the tree that the draft has answered
   int64_t outstanding = 0; ///< results of the batch under way
 
-  /// Known rows to send until somebody can go on: another that waits for some
-  /// of them, or the request itself.
+  /// Returns how many known rows are to be sent until a request can go on:
+  /// another request that waits for some of them, or this one.
   int64_t rowsToSend() const {
     return (awaitedRows > knownSent ? awaitedRows : knownRows) - knownSent;
   }
-  /// Whether all of the known rows have left.
+  /// Returns whether all known rows have left.
   bool promptSent() const { return knownSent == knownRows; }
-  /// Whether it waits for its prompt's result, or still for its rows to leave.
+  /// Returns whether the prompt's result is outstanding, or prompt rows have to
+  /// leave.
   bool inPrompt() const {
     return static_cast<int64_t>(path.size()) == knownRows;
   }
-  /// Whether the user has all that was asked for.
+  /// Returns whether the user has everything that the request asked for.
   bool isDone() const {
     return emitted == spec.maxTokens && spec.unscored() == 0;
   }
-  /// Whether the root was launched and its result is to come.
+  /// Returns whether the root was launched and its result is outstanding.
   bool rootInFlight() const { return !tree.empty() && tree.root().launched; }
 };
 
-/// A row in the frame that is with the draft.
+/// A row in the draft's present frame.
 struct AskedRow {
   RequestId request = 0;
   NodeId node = 0;
@@ -111,30 +117,30 @@ struct AskedRow {
   bool certain = false;
 };
 
-/// A frame with certain rows, of prompts or behind them.
+/// A launched frame with certain rows, of prompts or after them.
 struct RowFrame {
   uint64_t step = 0;
   bool hasPrompt = false;
   bool hasOthers = false;
   int64_t rows = 0;
-  int64_t positions = 0; ///< of all its rows, added up
+  int64_t positions = 0; ///< the sum over all its rows
 };
 
-/// What a step has so far, and what rows of prompts it may have besides.
+/// What a step contains so far, and what prompt rows it can still take.
 struct PromptStep {
   int64_t rows = 0;
-  int64_t positions = 0;        ///< of all its rows, added up
-  int64_t room = 0;             ///< for rows of prompts
-  int64_t outputs = 0;          ///< for those of them that want an output
-  std::optional<Time> max = {}; ///< that it may take
+  int64_t positions = 0;        ///< the sum over all its rows
+  int64_t room = 0;             ///< for prompt rows
+  int64_t outputs = 0;          ///< for prompt rows that want an output
+  std::optional<Time> max = {}; ///< the longest time that the step may take
 };
 
-/// Rows of a prompt in a frame, but for those that end it.
+/// Prompt rows in a frame, without rows that end their prompt.
 struct PromptChunk {
   uint64_t step = 0;
   RequestId request = 0;
   NodeId last = noNode;
-  int64_t end = 0; ///< the position behind it
+  int64_t end = 0; ///< the position after the last row
 };
 
 struct Head::State {
@@ -158,14 +164,16 @@ struct Head::State {
   void learn(HeadRequest &request, int32_t token);
   void confirm(HeadRequest &request, int32_t token);
   void pump(Time now);
-  /// At the latest; no time: never.
+  /// Sets the wake-up to `time` if that is earlier; does nothing without a
+  /// time.
   void wakeAt(std::optional<Time> time);
-  /// Whether a row can have a number, and giving it one.
+  /// Returns whether the row has a number or can get one; number() gives it
+  /// one.
   bool canNumber(const HeadRequest &request, const GuessNode &node) const;
   static void number(HeadRequest &request, GuessNode &node);
   EpochMark markOf(const HeadRequest &request) const;
-  /// Guesses of this depth below the request's root, or deeper, are of no use:
-  /// the text ends before.
+  /// Returns the greatest depth below the root at which guesses are of use; the
+  /// text ends before deeper ones.
   int64_t depthLimit(const HeadRequest &request) const;
 
   // HeadAdmission.cpp
@@ -254,35 +262,37 @@ struct Head::State {
   SlotClock clock;
 
   PageLedger ledger;
-  std::vector<int32_t> known;     ///< work of knownOf()
-  std::vector<RequestId> leaving; ///< work of fitsWithout()
-  uint64_t chances = 0;           ///< as Head's
+  std::vector<int32_t> known;     ///< scratch memory of knownOf()
+  std::vector<RequestId> leaving; ///< scratch memory of fitsWithout()
+  uint64_t chances = 0;           ///< see Head::chances()
 
   int64_t active = 0;       ///< requests
-  int64_t generating = 0;   ///< of them, those whose prompts have left
-  int64_t generatingAt = 0; ///< positions of these, added up
-  std::vector<RequestId>
-      prefilling; ///< with known rows to send, by queue priority
-  std::vector<RequestId> certainDue; ///< whose roots are to leave
+  int64_t generating = 0;   ///< of these, requests whose prompts have left
+  int64_t generatingAt = 0; ///< the sum of the positions of these requests
+  /// Requests with known rows to send, sorted by queue priority.
+  std::vector<RequestId> prefilling;
+  std::vector<RequestId> certainDue; ///< requests whose roots are to leave
   uint64_t framesSent = 0;           ///< to the first stage
-  uint64_t framesGone = 0; ///< of them, those known to have left the last
-  std::vector<RowFrame> rowFrames; ///< that have not gone, the oldest first
-  std::vector<PromptChunk> chunks; ///< likewise, where prefixes are shared
+  /// Frames of these that are known to have left the last stage.
+  uint64_t framesGone = 0;
+  std::vector<RowFrame> rowFrames; ///< frames under way, the oldest first
+  std::vector<PromptChunk> chunks; ///< likewise; only if prefixes are shared
   Time newsAt{0};                  ///< when rows left or answers came last
-  Time quietFor{0};                ///< after which an empty frame follows
-  uint64_t framesBefore = 0;       ///< framesSent, as followUp() has left it
-  uint64_t draftFrames = 0;        ///< to the draft
+  Time quietFor{0}; ///< the time without news before an empty frame leaves
+  uint64_t framesBefore = 0; ///< framesSent at the end of the last followUp()
+  uint64_t draftFrames = 0;  ///< frames sent to the draft
   bool draftBusy = false;
-  std::vector<AskedRow> asked; ///< in the frame that the draft has
-  bool rowsDied = false;       ///< in flight, since sendCancels()
-  SlotLoad load;               ///< of the slot to join, by countSlots()
-  int64_t runningLiving = 0;   ///< rows in the running slot, likewise
-  int64_t guessesAlive = 0;    ///< in flight, likewise
+  std::vector<AskedRow> asked; ///< the rows of the draft's present frame
+  bool rowsDied = false; ///< whether rows died in flight since sendCancels()
+  SlotLoad load;         ///< of the slot to join; set by countSlots()
+  /// Living rows of the running slot; set by countSlots().
+  int64_t runningLiving = 0;
+  int64_t guessesAlive = 0; ///< guesses in flight; set by countSlots()
   struct SlotRows {
     uint64_t slot = 0;
     int64_t rows = 0;
   };
-  std::vector<SlotRows> slotsSeen; ///< work of countSlots()
+  std::vector<SlotRows> slotsSeen; ///< scratch memory of countSlots()
   std::optional<Verdict> lastVerdict;
 };
 

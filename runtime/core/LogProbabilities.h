@@ -25,16 +25,16 @@ struct TokenLogProbability {
 /// which must outlive it. Thread-compatible.
 class LogProbabilities {
 public:
-  /// Errors: no logits, a NaN or +infinity, or nothing but -infinity.
+  /// Fails without logits, on a NaN or +infinity, and if all are -infinity.
   static Expected<LogProbabilities> of(std::span<const float> logits);
 
-  /// Of one token; the id is in range.
+  /// Returns the log-probability of a token, whose id must be in range.
   double logProbability(int32_t token) const {
     return static_cast<double>(logits[token]) - logSum;
   }
 
-  /// The `count` most probable tokens (fewer in a smaller vocabulary), most
-  /// probable first, lower ids first among equals. Allocates the result.
+  /// Returns the `count` most probable tokens (fewer in a smaller vocabulary),
+  /// most probable first, lower ids first among equals. Allocates the result.
   std::vector<TokenLogProbability> top(int64_t count) const;
 
 private:

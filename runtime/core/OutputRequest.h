@@ -1,12 +1,13 @@
-//===- OutputRequest.h - what is wanted of an output of a step ------------===//
+//===- OutputRequest.h - what a step must return for an output ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Logits are many: a device that knows what becomes of them can give the token,
-// or the few of them that matter. It may always give logits instead.
+// Says what a caller needs of an output row. Logits are many, so a device that
+// knows their use can return the token or the few logits that matter. It may
+// always return all logits instead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +18,7 @@
 
 namespace sluice {
 
-/// The logits of an output that a device gives of its own accord, at most.
+/// The largest number of logits in an answer of kind Candidates.
 constexpr int32_t maxCandidates = 128;
 
 /// A token and its logit.
@@ -28,27 +29,28 @@ struct TokenLogit {
   bool operator==(const TokenLogit &) const = default;
 };
 
-/// Lies in a device's memory as it is.
+/// Devices read it from their memory in this layout.
 struct OutputRequest {
   enum Kind : int32_t {
-    Logits,     ///< all of them
-    Greatest,   ///< the token of the greatest logit, the least of several
-    Drawn,      ///< the token that a Sampler without filters draws
-    Candidates, ///< the greatest logits, `count` of them, of equal ones those
-                ///< of the least tokens; fewer where there are no more
+    Logits,     ///< all logits
+    Greatest,   ///< the token of the greatest logit, the lowest of several
+    Drawn,      ///< the token that a Sampler draws without filters
+    Candidates, ///< the `count` greatest logits or all of fewer; of equal ones
+                ///< the lowest tokens
   };
   Kind kind = Logits;
   int32_t count = 0; ///< Candidates: 1 to maxCandidates
-  // Drawn and Candidates: SamplingParams's, and Sampler::sample()'s.
+  // For Drawn and Candidates: from SamplingParams and Sampler::sample().
   double temperature = 0;
   uint64_t seed = 0;
   int64_t position = 0;
-  /// Candidates: whether all tokens are wanted whose logits, less the greatest
-  /// and divided by the temperature, are at least `minScore`. Where there may
-  /// be more than `count`, logits are given.
+  /// Candidates: whether all tokens are wanted whose scaled logit, (logit -
+  /// greatest) / temperature, is at least `minScore`. If there may be more than
+  /// `count` of them, the device returns all logits.
   double minScore = 0;
   bool wantsAllAbove = false;
-  uint8_t unused[7] = {}; ///< so that every byte of it is written
+  /// Explicit padding, so that all bytes are initialised.
+  uint8_t unused[7] = {};
 };
 
 static_assert(sizeof(OutputRequest) == 48);

@@ -1,4 +1,4 @@
-//===- PageLedger.cpp - who has how many pages of the cache ---------------===//
+//===- PageLedger.cpp - the head's account of cache pages -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,13 +22,13 @@ PageLedger::PageLedger(const Limits &limits)
   unpins.reserve(orders);
 }
 
-/// Takes pages from those that are free, and from what is pinned.
+/// Takes free pages, and evicts pinned ones where these do not suffice.
 bool PageLedger::take(Account &account, int64_t pages) {
   if (pages > available())
     return false;
   while (unused() < pages) {
     SharedPage gone = *tree.evict();
-    // What the stages have not heard of yet, they need not hear of.
+    // The stages need not hear of a page whose pin order has not left yet.
     auto order = std::ranges::find(pins, gone, &PinPage::page);
     if (order != pins.end())
       pins.erase(order);
@@ -40,7 +40,7 @@ bool PageLedger::take(Account &account, int64_t pages) {
   return true;
 }
 
-/// The last of the pages that a request begins with.
+/// Returns the last of the shared pages that a request would begin with.
 SharedPage PageLedger::findPrefix(KnownText known, int64_t max) const {
   int64_t whole = (std::ssize(known.tokens) - 1) / CachePages::pageTokens;
   return tree.find(known.tokens, std::min(whole, max), known.scope);
@@ -71,8 +71,8 @@ bool PageLedger::open(RequestId request, KnownText known, int64_t spare,
 bool PageLedger::wouldOpen(KnownText known, int64_t spare,
                            std::span<const RequestId> closed,
                            int64_t maxPrefix) {
-  // As if: what they alone hold is idle for a moment. What was idle before
-  // stays in its order.
+  // Unpinning makes the pages that only these requests hold evictable for a
+  // moment. The order of the other evictable pages does not change.
   int64_t tokens = std::ssize(known.tokens);
   SharedPage tip = findPrefix(known, maxPrefix);
   tree.pin(tip);
@@ -152,8 +152,8 @@ void PageLedger::close(RequestId request) {
 
 void PageLedger::takeOrders(std::vector<PinPage> &pinsOut,
                             std::vector<SharedPage> &unpinsOut) {
-  // A page of each request at most, in a step in which all generate: so that
-  // a frame needs no more memory in the steps after its first one.
+  // Reserves for one page of each request, as if all generated in one step, so
+  // that a frame needs no more memory in the steps after its first one.
   pinsOut.reserve(pinsOut.size() + accounts.size());
   unpinsOut.reserve(unpinsOut.size() + accounts.size());
   pinsOut.insert(pinsOut.end(), pins.begin(), pins.end());

@@ -1,4 +1,4 @@
-//===- PageLedger.h - who has how many pages of the cache -----------------===//
+//===- PageLedger.h - the head's account of cache pages -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,18 +6,18 @@
 //===----------------------------------------------------------------------===//
 //
 // The head's account of the stages' caches: pages of requests, pages of
-// prefixes that are pinned for requests to come (PrefixTree.h), and pages that
-// are free. All stages have as many and use them alike, so that the head knows,
-// before it sends a row, that there is a page for it: the stages never run out.
-// (What guesses need, the stages have beside these.)
+// prefixes that are pinned for later requests (PrefixTree.h), and free pages.
+// All stages have the same number of pages and use them alike. So the head
+// knows before it sends a row that there is a page for it, and the stages never
+// run out. The stages have further pages for guesses.
 //
-//   ledger.open(request, known)        admitted, with what is known already
-//   ledger.grow(request, tokens)       one more row; false: somebody has to go
+//   ledger.open(request, known)       admit a request with its known tokens
+//   ledger.grow(request, tokens)      one more row; false: preempt a request
 //   ledger.pin(request, page, node)   a page is full and computed
 //   ledger.close(request)
 //
-// What is pinned gives way to requests. The stages hear of it by the next
-// frame: takeOrders().
+// Pinned pages that no request uses are evicted when a request needs their
+// room. The next frame tells the stages: takeOrders().
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +30,8 @@
 
 namespace sluice {
 
-/// What a request knows of its text, and who it may share pages with: requests
-/// of the same scope.
+/// The known tokens of a request, and the scope in which it may share pages:
+/// only requests of the same scope share.
 struct KnownText {
   std::span<const int32_t> tokens;
   uint64_t scope = 0;
@@ -41,65 +41,65 @@ struct KnownText {
   KnownText(const std::vector<int32_t> &tokens) : tokens(tokens) {}
 };
 
-/// Memory is taken by the constructor; no later call allocates but into the
-/// caller's vectors. Thread-compatible.
+/// The constructor allocates all memory; later calls allocate only in the
+/// vectors of the caller. Thread-compatible.
 class PageLedger {
 public:
   struct Limits {
-    int64_t pages = 0;    ///< of a stage, without those for guesses
-    int64_t requests = 1; ///< open at the same time
+    int64_t pages = 0;    ///< of each stage, without those for guesses
+    int64_t requests = 1; ///< requests open at the same time
     bool sharesPrefixes = true;
   };
   explicit PageLedger(const Limits &limits);
 
-  /// No bound on the pages that a request may share when it opens.
+  /// No limit on the pages that a request may share when it opens.
   static constexpr int64_t anyPrefix = std::numeric_limits<int64_t>::max();
 
-  /// Takes pages for the `known` text of a request that opens. Pages
-  /// of the longest prefix that is pinned are shared, but for the last
-  /// token's, whose row has to be computed, and `maxPrefix` of them at most.
-  /// False, and then nothing has changed: there would not be `spare` pages left
-  /// for others.
+  /// Takes pages for the known tokens of a request that opens. It shares the
+  /// pages of the longest pinned prefix, at most `maxPrefix` of them and not
+  /// the page of the last token, whose row has to be computed. Returns false,
+  /// and changes nothing, if fewer than `spare` pages would remain for others.
   bool open(RequestId request, KnownText known, int64_t spare,
             int64_t maxPrefix = anyPrefix);
-  /// Whether it would be opened if these requests were closed.
+  /// Returns whether open() would succeed if the requests `closed` were closed.
   bool wouldOpen(KnownText known, int64_t spare,
                  std::span<const RequestId> closed,
                  int64_t maxPrefix = anyPrefix);
-  /// Pages that the request shared when it opened.
+  /// Returns how many pages the request shared when it opened.
   int64_t prefixPages(RequestId request) const;
-  /// Fills `pages` with them, in order; it has prefixPages() entries.
+  /// Fills `pages`, which has prefixPages() entries, with these pages in order.
   void prefixOf(RequestId request, std::span<SharedPage> pages) const;
 
-  /// The request is `tokens` long. False, and then nothing has changed: there
-  /// is no page left for it.
+  /// Makes the request `tokens` long. Returns false, and changes nothing, if no
+  /// page is left for it.
   bool grow(RequestId request, int64_t tokens);
 
-  /// Full pages of the request that pin() has been told of, or that it shared.
+  /// Returns how many full pages the request has shared when it opened or
+  /// passed to pin() since.
   int64_t pinnedPages(RequestId request) const;
-  /// Pages of the longest prefix of `known` that is pinned.
+  /// Returns how many pages the longest pinned prefix of `known` has.
   int64_t pinnedPages(KnownText known) const;
-  /// The request's next full page holds `page`, and all stages have computed
-  /// it: `node` or one before it was its last row. It is pinned unless others
-  /// have pinned the same.
+  /// Pins the request's next full page, which holds the tokens `page`. All
+  /// stages have computed its last row: `node` or a node before it. If
+  /// another request has pinned an equal page, no second page is pinned.
   void pin(RequestId request, std::span<const int32_t> page, NodeId node);
 
   void close(RequestId request);
 
-  /// Pages that the stages are to pin and to unpin since the last call;
-  /// appended.
+  /// Appends the pages that the stages must pin and unpin since the last call.
   void takeOrders(std::vector<PinPage> &pins, std::vector<SharedPage> &unpins);
-  /// Whether one of these pages is among those that the request shared when it
-  /// opened.
+  /// Returns whether the request shared one of these pages when it opened.
   bool beginsWithAny(RequestId request, std::span<const PinPage> pinned) const;
 
   bool sharesPrefixes() const { return limits.sharesPrefixes; }
   int64_t pages() const { return limits.pages; }
-  /// Pages that nobody needs: free, or pinned and given up when asked for.
+  /// Returns how many pages no request needs: free ones, and pinned ones that
+  /// would be evicted.
   int64_t available() const { return unused() + tree.evictable(); }
-  /// Pages that are pinned, in use or not.
+  /// Returns how many pages are pinned, in use or not.
   int64_t pinned() const { return tree.size(); }
-  /// Tokens of prompts that were looked up, and that were found.
+  /// How many tokens of prompts were looked up, and how many were found
+  /// pinned.
   int64_t queriedTokens() const { return queried; }
   int64_t foundTokens() const { return found; }
 
@@ -107,10 +107,10 @@ private:
   struct Account {
     bool isOpen = false;
     int64_t tokens = 0;
-    int64_t prefix = 0;                ///< pages shared at the start
-    int64_t own = 0;                   ///< pages that are not the tree's
+    int64_t prefix = 0;                ///< pages shared when it opened
+    int64_t own = 0;                   ///< pages that are not in the tree
     SharedPage tip = PrefixTree::root; ///< the last node on the request's path
-    uint64_t scope = 0;                ///< of its text
+    uint64_t scope = 0;                ///< the scope of its text
   };
 
   int64_t unused() const { return limits.pages - owned - tree.size(); }
@@ -120,8 +120,8 @@ private:
   Limits limits;
   PrefixTree tree;
   std::vector<Account> accounts; ///< [request]
-  int64_t owned = 0;             ///< by requests, and not the tree's
-  std::vector<PinPage> pins;     ///< to be ordered
+  int64_t owned = 0;             ///< pages of requests that are not in the tree
+  std::vector<PinPage> pins;     ///< orders for the next frame
   std::vector<SharedPage> unpins;
   int64_t queried = 0, found = 0;
 };

@@ -32,13 +32,14 @@ StageLimits PipelineLimits::stage() const {
   StageLimits limits;
   limits.rows = prefillRows + requests + nodes;
   limits.outputs = std::min(requests + nodes, limits.rows);
-  // Chunks of a prompt are as long as a step may be: they do not share one.
+  // A chunk of a prompt may fill the prompt rows of a step, so chunks do not
+  // share a step.
   limits.promptRows = prefillRows;
   limits.requests = requests;
-  // Paths that have died stay until a living row shows which of them it needs.
+  // Dead paths stay until a living row shows which of them it continues.
   limits.branches = 2 * (requests + nodes);
   limits.nodes = 4 * nodes + 4;
-  // As the head has it.
+  // The head uses the same context.
   limits.contextLength =
       std::min(contextLength, pagesOfRequests() * CachePages::pageTokens);
   limits.frames = channelFrames;
@@ -61,8 +62,8 @@ int64_t PipelineLimits::pagesOfRequests() const {
 int64_t PipelineLimits::cachePages() const {
   if (speculation.mode == SpeculationMode::Off)
     return pagesOfRequests();
-  // Each path has pages of its own for what it does not share: the one in which
-  // it forks and those behind.
+  // Each path has its own pages from its fork on: the page in which it forks
+  // and the pages after that.
   int64_t ownPages = CachePages::pagesFor(speculation.depth) + 1;
   return pagesOfRequests() + stage().branches * ownPages;
 }

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The limits of a pipeline's parts, which have to fit together, from the few
-// numbers that they follow from. What serves and what simulates has them from
-// here.
+// Derives the limits of a pipeline's parts, which must fit together, from a few
+// numbers. The server and the simulator both use it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,43 +18,45 @@
 
 namespace sluice {
 
-/// As the compiler makes channels.
+/// The compiler makes channels of the same size.
 constexpr int64_t defaultChannelFrames = 256;
 
-/// HeadLimits::quiet where ranks are real: long beside a step, and short beside
-/// what a user waits.
+/// HeadLimits::quiet for real ranks: long compared with a step, and short
+/// compared with a user's patience.
 constexpr Time followUpAfter = std::chrono::seconds(2);
 
 struct PipelineLimits {
   SpeculationOptions speculation;
   int64_t requests = 1;
   int64_t contextLength = 0;
-  int64_t vocabSize = anyVocabSize; ///< as HeadLimits
+  int64_t vocabSize = anyVocabSize; ///< as in HeadLimits
   int64_t prefillRows = 512;        ///< prompt rows of a step
   int64_t stages = 1;
-  /// Pages of each stage's cache, without those for guesses; 0: as many as the
-  /// requests can need.
+  /// Pages of each stage's cache, without those for guesses; 0 for as many as
+  /// the requests can need.
   int64_t pages = 0;
   bool sharesPrefixes = false;
-  Time interTokenLatency{0}; ///< as HeadLimits
-  /// Frames on their way from one rank to another before the sender waits.
+  Time interTokenLatency{0}; ///< as in HeadLimits
+  /// How many frames can be under way between two ranks before the sender
+  /// waits.
   int64_t channelFrames = defaultChannelFrames;
   bool fuse = true;
 
-  /// framesInFlight and the frames that do not wait for room, a certain row and
-  /// a close for each request, fit into one channel: so the head never waits to
-  /// send, wherever its frames are. (It does where users submit and take back
-  /// faster than the first stage looks.) Draft and context of the draft are the
-  /// caller's matter.
+  /// Returns the head's limits. The frames in flight, plus a certain row and a
+  /// close for each request, which do not wait for room, fit into one channel.
+  /// So the head never blocks on a send, wherever its frames are; except if
+  /// users submit and cancel faster than the first stage takes frames. The
+  /// caller must set the fields about the draft.
   HeadLimits head() const;
-  /// Of each stage, and by draft() of the draft.
+  /// Returns the limits of each stage; of the draft's stage on the result of
+  /// draft().
   StageLimits stage() const;
-  /// The same for the draft's stage, which knows as many guesses, but has whole
-  /// requests in its cache, and shares nothing.
+  /// Returns the limits for the draft's stage: for as many guesses, but its
+  /// cache holds whole requests and shares nothing.
   PipelineLimits draft() const;
-  /// Pages of a stage's cache for what is certain.
+  /// Returns how many pages of a stage's cache are for certain rows.
   int64_t pagesOfRequests() const;
-  /// Those and the pages that suffice for guesses.
+  /// Returns that number plus the pages that suffice for guesses.
   int64_t cachePages() const;
 };
 

@@ -1,4 +1,4 @@
-//===- PrefixTree.cpp - prefixes of texts whose pages are pinned ----------===//
+//===- PrefixTree.cpp - a radix tree of pinned prefixes -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,8 +30,8 @@ PrefixTree::PrefixTree(int64_t pages)
     unused.push_back(static_cast<SharedPage>(page));
 }
 
-/// Of a page and what it follows: two tokens at a time, and in the end mixed as
-/// splitmix64 does.
+/// Hashes a page and its parent: two tokens at a time, with splitmix64's mixing
+/// at the end.
 uint64_t PrefixTree::hashOf(SharedPage parent, std::span<const int32_t> page,
                             uint64_t scope) {
   static_assert(pageTokens % 2 == 0);

@@ -1,15 +1,15 @@
-//===- PrefixTree.h - prefixes of texts whose pages are pinned ------------===//
+//===- PrefixTree.h - a radix tree of pinned prefixes ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Prefixes of texts whose keys and values lie in the caches, as a radix tree
-// (SGLang's RadixAttention, arXiv 2312.07104, section 3): a node is one full
-// page of tokens behind those of its parent, and is named by the number under
-// which the stages pin the page. So two texts share the nodes of what they
-// have in common, down to the page.
+// Holds the prefixes of texts whose keys and values are in the caches, as a
+// radix tree (SGLang's RadixAttention, arXiv 2312.07104, section 3). A node is
+// one full page of tokens that follows its parent's page. Its name is the
+// number under which the stages pin the page. So two texts share the nodes of
+// their common prefix, in whole pages.
 //
 //   int32_t at = tree.find(prompt, pages);    // longest known prefix
 //   tree.pin(at);                             // a request uses it
@@ -18,10 +18,9 @@
 //   while (free < needed)
 //     std::optional<SharedPage> gone = tree.evict();
 //
-// A node that a request uses stays, and so do those before it. Of the others
-// the one goes first that was not used for longest and that nothing follows:
-// whoever uses a node uses all before it, so that the least recently used one
-// never has a node behind it.
+// A node that a request uses stays, and so do the nodes before it. Of the other
+// nodes, the least recently used one is evicted first. It never has a node
+// after it, because a request that uses a node uses all nodes before it too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,19 +36,19 @@
 
 namespace sluice {
 
-/// Memory is taken by the constructor; no later call allocates.
+/// The constructor allocates all memory; no later call allocates.
 /// Thread-compatible.
 class PrefixTree {
 public:
-  /// What comes before the first page of every text.
+  /// The parent of the first page of every text.
   static constexpr SharedPage root = -1;
 
   /// Room for `pages` pages, numbered from 0.
   explicit PrefixTree(int64_t pages);
 
-  /// The last node of the longest known prefix of `tokens`, of at most
-  /// `max` pages; root: none is known. Texts of different scopes have nothing
-  /// in common. O(pages found).
+  /// Returns the last node of the longest known prefix of `tokens` with at most
+  /// `max` pages; root if none is known. Texts of different scopes share no
+  /// nodes. O(pages found).
   SharedPage find(std::span<const int32_t> tokens, int64_t max,
                   uint64_t scope = 0) const;
   SharedPage parent(SharedPage node) const { return nodes[node].parent; }
@@ -61,35 +60,35 @@ public:
 
   struct Insertion {
     SharedPage node = root;
-    bool isNew = false; ///< else it was known
+    bool isNew = false; ///< false if the node was known already
   };
-  /// The node of a page of tokens behind `parent`, which is in use or the root,
-  /// in a text of this scope. There is room as long as there are fewer nodes
-  /// than pages.
+  /// Returns the node of a page of tokens after `parent`, which must be in use
+  /// or the root, in a text of this scope. There is room while there are fewer
+  /// nodes than pages.
   Insertion insert(SharedPage parent, std::span<const int32_t> page,
                    uint64_t scope = 0);
 
-  /// The node is in use, once more. O(depth), mostly O(1).
+  /// Adds one use of the node. O(depth), mostly O(1).
   void pin(SharedPage node);
   void unpin(SharedPage node);
 
-  /// Takes out the node that was not in use for longest; none: all are.
+  /// Removes the least recently used idle node; nothing if no node is idle.
   std::optional<SharedPage> evict();
 
   int64_t size() const { return nodesHeld; }
-  /// Nodes that evict() could take out, one after the other.
+  /// Returns how many nodes evict() could remove, one after the other.
   int64_t evictable() const { return nodesIdle; }
 
 private:
   struct Node {
     SharedPage parent = root;
     int32_t depth = 0;
-    /// Pins, and children with holders.
+    /// The number of pins plus the number of children that have holders.
     int32_t holders = 0;
     uint64_t scope = 0;
     uint64_t hash = 0;
     SharedPage nextInBucket = root;
-    /// Among those without holders, by last use.
+    /// Neighbours in the list of nodes without holders, ordered by last use.
     SharedPage older = root, newer = root;
   };
 
@@ -107,7 +106,7 @@ private:
   std::vector<SharedPage> unused;  ///< numbers without a node, as a stack
   std::vector<SharedPage> buckets; ///< [hash & mask]: the first node
   uint64_t mask;
-  SharedPage oldest = root, newest = root; ///< of those without holders
+  SharedPage oldest = root, newest = root; ///< of the nodes without holders
   int64_t nodesHeld = 0, nodesIdle = 0;
 };
 

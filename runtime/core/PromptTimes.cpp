@@ -1,4 +1,4 @@
-//===- PromptTimes.cpp - what steps with prompts take ---------------------===//
+//===- PromptTimes.cpp - the times of steps with prompt rows --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,11 +12,12 @@
 
 namespace sluice {
 
-/// Of a surprise, what goes to the positions at once where they are many.
+/// The part of an error that corrects perPosition at once if positions are
+/// many.
 constexpr double positionRate = 0.375;
-/// How fast it is forgotten how many positions steps have had.
+/// The factor by which `usual` decays with each step.
 constexpr double usualKept = 1 - 1.0 / 256;
-/// The part of a step that is taken for its rows' at least.
+/// The least part of a step's time that is attributed to its number of rows.
 constexpr double minForRows = 1.0 / 16;
 
 void PromptTimes::measure(int64_t rows, int64_t positions, Time took) {
@@ -25,7 +26,8 @@ void PromptTimes::measure(int64_t rows, int64_t positions, Time took) {
   double nanos = static_cast<double>(took.count());
   double many = static_cast<double>(positions);
   usual = std::max(usual * usualKept, many);
-  // What was only predicted says nothing of the positions.
+  // A time that was only predicted for the row count says nothing about
+  // positions.
   if (many > 0 && byRows.isMeasured(rows)) {
     double surprise = nanos - static_cast<double>(get(rows, positions).count());
     perPosition += positionRate * surprise * many / (usual * usual);

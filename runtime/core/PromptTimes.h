@@ -1,19 +1,19 @@
-//===- PromptTimes.h - what steps with prompts take -----------------------===//
+//===- PromptTimes.h - the times of steps with prompt rows ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What steps with rows of prompts take. A row of a prompt attends to all the
-// rows before it, so that the same number of rows takes several times as long
-// at the end of a long prompt as at its beginning. Two terms:
+// Predicts how long steps with prompt rows take. A row of a prompt attends to
+// all rows before it, so the same number of rows takes several times as long at
+// the end of a long prompt as at its beginning. The prediction has two terms:
 //
 //   step = rows(number of rows) + perPosition * (positions of all the rows)
 //
-// fitted together as steps are measured. Each measurement's surprise goes to
-// the second term by how much the positions weigh in it, compared with the
-// steps before, and what is left to the first.
+// Both are fitted as steps are measured. A measurement's error goes to the
+// second term in proportion to the weight of its positions compared with recent
+// steps, and the rest goes to the first term.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,16 +29,16 @@ class PromptTimes {
 public:
   explicit PromptTimes(const StepTimes &predicted) : byRows(predicted) {}
 
-  /// A step of `rows` rows, whose positions add up to `positions`, took this
-  /// long.
+  /// Learns that a step of `rows` rows, whose positions add up to `positions`,
+  /// took `took`.
   void measure(int64_t rows, int64_t positions, Time took);
-  /// Of such a step, with `rows` >= 1.
+  /// Returns the predicted time of such a step; `rows` is at least 1.
   Time get(int64_t rows, int64_t positions) const;
 
 private:
   StepTimes byRows;
   double perPosition = 0; ///< nanoseconds
-  double usual = 0;       ///< the most positions of a step, of late
+  double usual = 0;       ///< the most positions in a recent step
 };
 
 } // namespace sluice

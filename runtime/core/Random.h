@@ -1,4 +1,4 @@
-//===- Random.h - random numbers that are a function of their place -------===//
+//===- Random.h - random numbers keyed by seed and position ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,8 +7,8 @@
 //
 // Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy
 // as 1, 2, 3", SC'11) turns a key and a counter into four words of random bits.
-// Nothing is stored between calls: whoever asks with the same key and counter,
-// in whatever order, on whatever machine, gets the same bits.
+// It has no state: the same key and counter give the same bits in any order of
+// calls and on any machine.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 
 namespace sluice {
 
-/// The four random words at `counter` under `key`.
+/// Returns the four random words at `counter` under `key`.
 constexpr std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
                                          std::array<uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
@@ -35,8 +35,8 @@ constexpr std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
   return counter;
 }
 
-/// The random words of tokens 4*group .. 4*group+3 at `position` of a request
-/// with `seed`: what the sampler draws with.
+/// Returns the random words that the sampler uses for the tokens 4*group ..
+/// 4*group+3 at `position` of a request with `seed`.
 constexpr std::array<uint32_t, 4> tokenNoise(uint64_t seed, int64_t position,
                                              uint32_t group) {
   uint64_t place = static_cast<uint64_t>(position);

@@ -1,4 +1,4 @@
-//===- Rows.cpp - rows, and the frames they travel in ---------------------===//
+//===- Rows.cpp - rows and the frames that carry them ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,24 +1,24 @@
-//===- Rows.h - rows, and the frames they travel in -----------------------===//
+//===- Rows.h - rows and the frames that carry them -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A row is one token of one request at one position. What a request has tried
-// is a tree: each row is a node of it and names its parent, the row of the
-// token before. The head numbers a request's nodes in the order in which it
-// first sends them anywhere, so that a parent's number is below its children's;
-// numbers go on when a request's slot is used again, so that nothing late can
-// be taken for another request's.
+// A row is one token of one request at one position. The rows of a request form
+// a tree: each row is a node of the tree and names its parent, the row of the
+// token before it. The head numbers a request's nodes in the order in which it
+// first sends them to any stage, so a parent's number is below its children's
+// numbers. The next request in the same slot continues the numbering, so a
+// message that arrives late cannot be taken for a message about that request.
 //
 // A row is certain (its token is known) or speculative (its token is guessed).
-// A certain row dies only when its request ends. A speculative one lives while
-// it is the request's last confirmed node or descends from it: then an answer
-// that is still to come can make it true. Death is for ever, because each
-// confirmed node descends from the one before; and a row that is an ancestor of
-// the last confirmed node has left the last stage before that node could be
-// confirmed.
+// A certain row dies only when its request ends. A speculative row lives while
+// it is the request's last confirmed node or descends from it, because then a
+// pending result can still confirm it. A dead row never lives again, because
+// each confirmed node descends from the confirmed node before it. A speculative
+// ancestor of the last confirmed node counts as dead too, which is harmless:
+// that row left the last stage before the node could be confirmed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,14 +37,15 @@
 
 namespace sluice {
 
-/// A request's slot in every table; used again after the request has ended.
+/// A request's slot, its index in every table. Slots are reused.
 using RequestId = int32_t;
-/// A row of a request, numbered by the head; see above.
+/// The number of a row within its request, given by the head; see above.
 using NodeId = int64_t;
 /// The parent of a request's first row.
 constexpr NodeId noNode = -1;
 
-/// Time since an arbitrary start. The deciding code is told what time it is.
+/// Time since an arbitrary start. The deciding code reads no clock: callers
+/// pass the time in.
 using Time = std::chrono::nanoseconds;
 
 /// One token of one request on its way through the stages. 32 bytes.
@@ -55,35 +56,35 @@ struct Row {
   int32_t position = 0;
   int32_t token = 0;
   bool certain = false;
-  /// Whether the last stage answers it: with a token, or on the draft's rank
-  /// with candidates.
+  /// Whether the row has an output: a token from the last stage, or candidates
+  /// from the draft.
   bool wantsOutput = false;
 };
 
-/// What the head has confirmed of a request. The mark with the higher
-/// `confirmed` is the newer one, whatever the order in which they arrive.
+/// Says which node of a request the head has confirmed last. Of two marks, the
+/// one with the higher `confirmed` is newer, in whatever order they arrive.
 struct EpochMark {
   RequestId request = 0;
-  /// Advances whenever rows in flight have died; for people and traces.
+  /// Advances whenever rows in flight die. It is for people and traces only.
   int32_t epoch = 0;
   NodeId confirmed = noNode;
-  /// The request is over and `confirmed` its last node: every row numbered up
-  /// to it is dead, certain ones as well.
+  /// The request has ended and `confirmed` is its last node: every row with a
+  /// number up to `confirmed` is dead, also a certain one.
   bool ended = false;
 };
 
-/// What the text that follows a prompt must be. As source: each rank that needs
-/// it compiles it. Copies share the text, which is never changed: a request can
-/// have many choices, and a schema can be long.
+/// The grammar that the text after a prompt must match, as source: each rank
+/// that needs the grammar compiles it. Copies share the immutable text, because
+/// one request can have many choices and a schema can be long.
 class GrammarSource {
 public:
   enum class Kind : uint8_t {
     None,       ///< any text
     JsonObject, ///< any JSON object
-    JsonSchema, ///< JSON that a schema describes, which is text()
-    Gbnf        ///< what a grammar describes, which is text()
+    JsonSchema, ///< JSON that matches the schema in text()
+    Gbnf        ///< text that matches the GBNF grammar in text()
   };
-  /// Of the text, at most: no frame takes more.
+  /// The largest text, in bytes: frames carry no longer one.
   static constexpr size_t maxBytes = size_t{1} << 20;
 
   GrammarSource() = default;
@@ -95,41 +96,43 @@ public:
   Kind kind = Kind::None;
 
 private:
-  std::shared_ptr<const std::string> shared; ///< null: no text
+  std::shared_ptr<const std::string> shared; ///< null if there is no text
 };
 
-/// A page of the cache that requests can share, named by the head: full, of a
-/// path that all stages have computed. What it is called here says nothing of
-/// where a stage has it.
+/// The head's number for a page of the cache that requests can share. Such a
+/// page is full, and all stages have computed its rows. The number says nothing
+/// about which of its own pages a stage uses for it.
 using SharedPage = int32_t;
 
-/// What the stages must know of a request before its first row.
+/// What the stages must know about a request before its first row.
 struct OpenRequest {
   RequestId request = 0;
   NodeId firstNode = 0;
   int32_t promptTokens = 0;
-  /// Tokens that are known when the request opens: the prompt, and where the
-  /// request goes on after a preemption what it had generated. Rows of these
-  /// are computed in chunks, as a prompt is.
+  /// The tokens that are known when the request opens: the prompt and, if the
+  /// request resumes after a preemption, the tokens that it had generated.
+  /// Their rows are computed in chunks.
   int32_t knownTokens = 0;
-  /// How many log-probabilities to report with each token; -1: none.
+  /// How many log-probabilities to report with each token; -1 for no report.
   int32_t logProbabilities = -1;
   SamplingParams sampling;
-  GrammarSource grammar; ///< of what follows the prompt
-  /// The request begins with these pages, which hold `prefix`: its rows begin
-  /// behind them. prefix.size() is prefixPages.size() * pageTokens, and below
-  /// knownTokens. Nodes are numbered as if the rows had come.
+  GrammarSource grammar; ///< for the text after the prompt
+  /// The shared pages that the request begins with, and the tokens in `prefix`
+  /// that they hold; the request's rows begin after them. prefix.size() is
+  /// prefixPages.size() * pageTokens and below knownTokens. The prefix has node
+  /// numbers as if its rows had been sent.
   std::vector<SharedPage> prefixPages;
   std::vector<int32_t> prefix;
-  /// The prompt's tokens, where their log-probabilities are asked for; else
-  /// empty. A row of the prompt that wants an output is answered with the token
-  /// that follows it here and the report on that one.
+  /// The prompt's tokens if their log-probabilities are asked for; else empty.
+  /// A row of the prompt that wants an output is then answered with the token
+  /// that follows it here, and with the report on that token.
   std::vector<int32_t> scored;
 };
 
-/// From now on the stages hold the page with positions from `index` *
-/// pageTokens on of the request's path to `node`, also after the request has
-/// closed, and know it as `page`. All stages have computed `node`.
+/// Orders the stages to pin a page of a request: the page with the positions
+/// from `index` * pageTokens on, on the request's path to `node`. Stages then
+/// hold the page under the number `page`, also after the request has closed.
+/// All stages have computed `node`.
 struct PinPage {
   RequestId request = 0;
   NodeId node = 0;
@@ -137,27 +140,27 @@ struct PinPage {
   SharedPage page = 0;
 };
 
-/// What a stage did in the step that a frame comes from.
+/// What one stage did in the step that produced a frame.
 struct StageTiming {
-  int32_t rows = 0;      ///< at the step's start
-  int32_t departed = 0;  ///< rows that left it at checkpoints
-  int64_t busyNanos = 0; ///< computing
-  int64_t idleNanos = 0; ///< waiting for work before it
+  int32_t rows = 0;      ///< in the step at its start
+  int32_t departed = 0;  ///< rows that left the step at checkpoints
+  int64_t busyNanos = 0; ///< time spent computing
+  int64_t idleNanos = 0; ///< time spent waiting for work before the step
 };
 
-/// What goes from the head to the first stage and from stage to stage: one for
-/// each step and hop. Stages do what it says in this order: unpin, open, mark,
-/// admit rows, pin, close. Without any of these it is a tombstone: all of the
-/// step's rows have died on the way.
+/// The message from the head to the first stage and from each stage to the
+/// next: one frame for each step and hop. A stage carries out its parts in this
+/// order: unpin, open, mark, admit rows, pin, close. A frame without orders and
+/// rows is a tombstone: all of the step's rows have died on the way.
 struct StepFrame {
-  uint64_t step = 0; ///< the sender's count of its frames
-  /// Frames of the head that have been taken in whole, up to this step; from
-  /// the head: this one and all before it.
+  uint64_t step = 0; ///< the number of the frame among its sender's frames
+  /// How many frames of the head have been taken in completely up to this step.
+  /// In a frame from the head, this frame counts too.
   uint64_t launched = 0;
-  std::vector<SharedPage> unpins; ///< pinned pages to let go of
+  std::vector<SharedPage> unpins; ///< the pinned pages to release
   std::vector<OpenRequest> opens;
   std::vector<EpochMark> marks; ///< one for each request that has rows here
-  std::vector<Row> rows; ///< in any order; who takes them sorts them by node
+  std::vector<Row> rows; ///< in any order; the receiver sorts them by node
   std::vector<PinPage> pins;
   std::vector<RequestId> closes;
   std::vector<StageTiming> timings; ///< one for each stage passed
@@ -173,44 +176,49 @@ struct StepFrame {
 struct ResultRow {
   NodeId node = 0;
   RequestId request = 0;
-  int32_t token = 0; ///< that follows the row's; of a scored one the prompt's
-  /// The token itself first, then the most probable ones; empty unless asked.
+  /// The token after the row: chosen, or for a scored row the prompt's.
+  int32_t token = 0;
+  /// The report on the token itself first, then on the most probable tokens;
+  /// empty unless log-probabilities are asked for.
   std::vector<TokenLogProbability> report;
-  /// Why there is no token, which is this request's own; empty: there is one.
+  /// Why there is no token; empty if there is a token. The error concerns this
+  /// request only.
   std::string error = {};
-  /// With an error: the model's logits are not finite, whoever asks for them.
+  /// Set with an error if the model's logits are not finite, which is no fault
+  /// of the request.
   bool isNotFinite = false;
 };
 
-/// What the last stage sends to the head: one for each of its steps, and late
-/// ones beside them.
+/// The message from the last stage to the head: one for each of that stage's
+/// steps, and further ones for late results.
 struct ResultFrame {
-  uint64_t step = 0;              ///< the sender's count of its frames
-  uint64_t launched = 0;          ///< as StepFrame's
-  std::vector<ResultRow> results; ///< of a request in ascending order of node
-  /// Empty: the results are late. Steps have gone on without them.
+  uint64_t step = 0;     ///< the number of the frame among its sender's frames
+  uint64_t launched = 0; ///< as in StepFrame
+  /// The results of each request are in ascending order of node.
+  std::vector<ResultRow> results;
+  /// Empty if the results are late: the stage has executed further steps since.
   std::vector<StageTiming> timings;
 
   bool isLate() const { return timings.empty(); }
 };
 
-/// A token that the draft thinks may follow, and how sure it is.
+/// A token that the draft proposes to follow a row, and its confidence.
 struct Candidate {
   int32_t token = 0;
   float confidence = 0; ///< in [0, 1]
 };
 
-/// The draft's answer to one row: likeliest first.
+/// The draft's answer to one row, likeliest candidate first.
 struct GuessRow {
   NodeId node = 0;
   RequestId request = 0;
   std::vector<Candidate> candidates;
 };
 
-/// What the draft sends to the head: one for each frame that it was given, also
-/// where all rows of it have died.
+/// The message from the draft to the head: one for each frame that the draft
+/// was given, also if all rows of that frame have died.
 struct GuessFrame {
-  uint64_t step = 0; ///< that of the frame it answers
+  uint64_t step = 0; ///< the number of the frame that it answers
   std::vector<GuessRow> guesses;
   StageTiming timing;
 };

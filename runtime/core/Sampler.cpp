@@ -1,4 +1,4 @@
-//===- Sampler.cpp - from logits to a token -------------------------------===//
+//===- Sampler.cpp - chooses a token from logits --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ namespace sluice {
 
 namespace {
 
-/// Neither NaN nor +infinity.
+/// Returns whether the value is neither NaN nor +infinity.
 bool isLogit(float logit) { return logit < HUGE_VALF; }
 
 Status badLogit(int32_t token, double logit) {
@@ -30,12 +30,13 @@ Status badLogit(int32_t token, double logit) {
 
 Status allForbidden() { return failure("sampling: every token is forbidden"); }
 
-/// Greedy, where nothing changes the logits: the common case, in one pass.
+/// Chooses the token of the largest logit in one pass: the common case of
+/// greedy sampling with unchanged logits.
 Expected<int32_t> largestOf(std::span<const float> logits) {
   float max = -HUGE_VALF;
   int32_t best = -1;
   for (size_t token = 0; token < logits.size(); ++token) {
-    // Not more is the likely case, and the only test then.
+    // Mostly this is the only test for a logit.
     if (logits[token] <= max)
       continue;
     if (!isLogit(logits[token]))
@@ -48,7 +49,8 @@ Expected<int32_t> largestOf(std::span<const float> logits) {
   return best;
 }
 
-/// What min-p asks of a logit, less the largest and divided by the temperature.
+/// Returns the least scaled logit, (logit - largest) / temperature, that min-p
+/// keeps.
 double minScore(const SamplingParams &params) {
   return params.minP > 0 ? std::log(params.minP)
                          : std::numeric_limits<double>::lowest();
@@ -154,8 +156,8 @@ Status Sampler::rank(std::span<const float> logits,
   return {};
 }
 
-/// Leaves in `candidates` what can be chosen. Returns the largest logit's
-/// token, which is all there is to it where the temperature is 0.
+/// Sets `candidates` to the tokens that can be chosen. Returns the token of the
+/// largest logit, which at temperature 0 is the result.
 Expected<int32_t> Sampler::prepare(std::span<const float> logits,
                                    const SamplingParams &params,
                                    std::span<const int32_t> prompt,
@@ -240,10 +242,10 @@ Expected<int32_t> Sampler::largest() const {
   return best->token;
 }
 
-/// Keeps the candidates that the filters allow, in their order, with logits
-/// divided by the temperature. `top`: the largest logit.
+/// Keeps the candidates that the filters allow, in their order, and scales
+/// their logits. `top` is the largest logit.
 void Sampler::filter(const SamplingParams &params, double top) {
-  // Before the division, which may make equal numbers of different ones.
+  // Top-k precedes the division, which can make different logits equal.
   if (params.topK > 0 && params.topK < static_cast<int64_t>(candidates.size()))
     keepFirst(
         top, [](double) { return 1.0; },
@@ -260,10 +262,10 @@ void Sampler::filter(const SamplingParams &params, double top) {
 }
 
 /// Keeps the most probable candidates, lower ids first among equals, up to the
-/// one with which their weights reach needed(total weight); in their order, in
-/// which sums are added. Candidates are counted into narrow ranges of logits,
-/// so that only those of the one range where the edge lies have to be sorted.
-/// `top`: the largest logit.
+/// one with which their weights reach needed(total weight). Their order, in
+/// which sums are added, stays. Candidates are counted in narrow ranges of
+/// logits, so that only those in the range with the edge are sorted. `top` is
+/// the largest logit.
 template <typename Weight, typename Needed>
 void Sampler::keepFirst(double top, Weight weight, Needed needed) {
   constexpr int64_t ranges = 1024;
@@ -298,7 +300,7 @@ void Sampler::keepFirst(double top, Weight weight, Needed needed) {
   });
 }
 
-/// Turns logits into scores, as draw() compares them.
+/// Adds the noise to the logits, which gives the scores that draw() compares.
 void Sampler::addNoise(uint64_t seed, int64_t position) {
   std::array<uint32_t, 4> words = {};
   int64_t group = -1;

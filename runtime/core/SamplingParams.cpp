@@ -1,4 +1,4 @@
-//===- SamplingParams.cpp - checks what a request asks for ----------------===//
+//===- SamplingParams.cpp - checks sampling parameters --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,10 +13,10 @@ namespace sluice {
 
 namespace {
 
-/// Below this, a temperature is 0 in all but name, and divided logits overflow.
+/// Smaller temperatures are hardly different from 0 and make logits overflow.
 constexpr double minTemperature = 1e-5;
 
-/// Beyond these, logits that are divided by a penalty, or multiplied, overflow.
+/// Logits overflow if they are divided or multiplied by penalties beyond these.
 constexpr double minRepetition = 1e-3, maxRepetition = 1e3;
 
 Status checkPenalty(const char *name, double value) {

@@ -1,4 +1,4 @@
-//===- SamplingParams.h - how a request wants its tokens chosen -----------===//
+//===- SamplingParams.h - sampling parameters of a request ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,23 +15,22 @@
 
 namespace sluice {
 
-/// Parameters of one request. The defaults change nothing about the model's
-/// distribution but its temperature: 0, greedy.
+/// The sampling parameters of one request. The defaults leave the model's
+/// distribution as it is and choose greedily.
 struct SamplingParams {
-  /// Logits are divided by it. 0: the largest logit wins, the lowest id where
-  /// several are equal.
+  /// The divisor of logits. 0: the token with the largest logit wins, of equal
+  /// logits the one with the lowest id.
   double temperature = 0;
-  /// Only the k most probable tokens. 0 or -1: all.
+  /// Keeps only the k most probable tokens. 0 or -1: all.
   int64_t topK = 0;
-  /// Only the most probable tokens whose probabilities first reach topP, in
-  /// (0, 1]. 1: all.
+  /// Keeps only the most probable tokens, up to the one with which their
+  /// probabilities reach topP; in (0, 1]. 1: all.
   double topP = 1;
-  /// Only tokens at least minP times as probable as the most probable one, in
-  /// [0, 1]. 0: all.
+  /// Keeps only tokens at least minP times as probable as the most probable
+  /// token; in [0, 1]. 0: all.
   double minP = 0;
-  /// Logits of tokens in the prompt or the output are divided by it where they
-  /// are positive, multiplied where they are negative. In [0.001, 1000]; 1:
-  /// none.
+  /// Divides positive logits and multiplies negative logits of the tokens in
+  /// the prompt or the output; in [0.001, 1000]. 1: no penalty.
   double repetitionPenalty = 1;
   /// Subtracted once from the logit of each token in the output; in [-2, 2].
   double presencePenalty = 0;
@@ -46,15 +45,15 @@ struct SamplingParams {
     return repetitionPenalty != 1 || presencePenalty != 0 ||
            frequencyPenalty != 0;
   }
-  /// Whether the token is that of the largest logit, whatever came before; but
-  /// for what a grammar allows.
+  /// Whether the token with the largest logit is chosen whatever came before,
+  /// apart from what a grammar forbids.
   bool takesLargest() const {
     return greedy() && logitBias.empty() && !hasPenalties();
   }
 
-  /// Errors: a number that is not finite or out of its range, a biased token
-  /// that the vocabulary of `vocabSize` tokens does not have. The message says
-  /// which, in the names that users know (top_p, min_p, ...).
+  /// Fails on a number that is not finite or out of its range, and on a biased
+  /// token that a vocabulary of `vocabSize` tokens does not have. The message
+  /// names the parameter as users know it (top_p, min_p, ...).
   Status validate(int64_t vocabSize) const;
 };
 

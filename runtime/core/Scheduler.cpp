@@ -1,4 +1,4 @@
-//===- Scheduler.cpp - which requests run, and which wait -----------------===//
+//===- Scheduler.cpp - the queue of requests before the head --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -48,13 +48,13 @@ Scheduler::Load Scheduler::load() const {
           .reserved = newcomersReserved};
 }
 
-/// Those that count for the queue's limit.
+/// Returns how many requests count for the queue's limit.
 int64_t Scheduler::queued() const {
   return std::ssize(waiting) - preemptedNow - newcomersReserved;
 }
 
-/// Requests that are queued or preempted, at most; pages that run out can
-/// preempt more.
+/// Returns how many requests may be queued or preempted. If pages run out, more
+/// can be preempted.
 int64_t Scheduler::maxWaiting() const {
   return limits.waiting + head.limits().requests;
 }
@@ -114,8 +114,8 @@ Submission Scheduler::submit(ScheduledRequest wanted, Time now) {
   return {Refusal::None, number, {}};
 }
 
-/// Returns the queue priority of a request that comes; others of its tenant may
-/// have later ones from now on.
+/// Returns the queue priority of a newcomer. Other requests of its tenant may
+/// get later queue priorities.
 QueuePriority Scheduler::assignQueuePriority(const ScheduledRequest &wanted,
                                              RequestNumber number, Time now) {
   const QueuePriority own = {now + wanted.priority * limits.priorityStep,
@@ -131,7 +131,7 @@ QueuePriority Scheduler::assignQueuePriority(const ScheduledRequest &wanted,
   return queuePriority;
 }
 
-/// Puts a request, which waits or runs, where its queue priority is now.
+/// Moves a waiting or running request to its new queue priority.
 void Scheduler::changeQueuePriority(const FairQueueing::Change &change) {
   Known &request = known.at(change.number);
   const QueuePriority before =
@@ -152,7 +152,7 @@ void Scheduler::changeQueuePriority(const FairQueueing::Change &change) {
   }
 }
 
-/// Whether as many of its tenant's requests run as may.
+/// Returns whether the tenant has as many running requests as it may have.
 bool Scheduler::isCapped(RequestNumber number) const {
   const Known &request = known.at(number);
   if (request.maxRunning == 0)
@@ -168,8 +168,8 @@ void Scheduler::stopRunning(const Known &request) {
     runningOf.erase(running);
 }
 
-/// Where the newcomer is going to take the slot that is kept for another, and
-/// the queue has no place for that one: it starts first.
+/// Starts the last request with a reserved slot if the newcomer is about to
+/// take that slot and the queue has no place for that request.
 void Scheduler::makeWayFor(const QueuePriority &newcomer, Time now) {
   if (reserved.empty() || reserved.back() < newcomer ||
       freeSlots() > std::ssize(reserved) || queued() < limits.waiting)
@@ -178,7 +178,8 @@ void Scheduler::makeWayFor(const QueuePriority &newcomer, Time now) {
   admitWaiting(now);
 }
 
-/// It starts as soon as there is room, with what is there of its prefix.
+/// Makes the request start as soon as there is room, with the part of its
+/// prefix that is pinned.
 void Scheduler::stopAwaiting(const QueuePriority &queuePriority) {
   Waiting &request = waiting.at(queuePriority);
   request.mayAwait = false;
@@ -186,8 +187,9 @@ void Scheduler::stopAwaiting(const QueuePriority &queuePriority) {
   queueChanged(queuePriority);
 }
 
-/// Puts the last in order out of the queue, of those that have neither started
-/// nor a slot; there is one. Whether that is the newcomer; another is told.
+/// Evicts from the queue the last request that has neither started nor a
+/// reserved slot; there must be one. Returns whether that is the newcomer; the
+/// end of another request is reported.
 bool Scheduler::evictLast(RequestNumber newcomer, Time now) {
   auto last = std::find_if(waiting.rbegin(), waiting.rend(), [&](auto &each) {
     return !known.at(each.first.number).started &&
@@ -242,7 +244,7 @@ void Scheduler::onWake(Time now) {
   settle(now);
 }
 
-/// After each event.
+/// Runs after each event: takes the head's events, admits, sets the wake-up.
 void Scheduler::settle(Time now) {
   takeHeadEvents(now);
   admitWaiting(now);
@@ -253,7 +255,7 @@ void Scheduler::settle(Time now) {
   }
 }
 
-/// What the head says of slots becomes what users hear of their requests.
+/// Turns the head's events about slots into events for users.
 void Scheduler::takeHeadEvents(Time now) {
   HeadCommands &commands = head.commands();
   for (TokenEvent &token : commands.tokens) {
@@ -301,7 +303,7 @@ void Scheduler::reportEnd(RequestNumber number, FinishReason reason, Time now) {
   event.reason = reason;
 }
 
-/// Who has waited for long enough, and has a slot, starts.
+/// Starts the requests with a reserved slot whose time in the queue is over.
 void Scheduler::startReserved(Time now) {
   for (auto at = alarms.begin(); at != alarms.end() && at->first <= now; ++at) {
     const Known &request = known.at(at->second);
@@ -313,7 +315,8 @@ void Scheduler::startReserved(Time now) {
   admitWaiting(now);
 }
 
-/// Ends what has had its time.
+/// Ends the requests whose deadline has passed or whose time in the queue is
+/// over.
 void Scheduler::endAlarms(Time now) {
   startReserved(now);
   while (!alarms.empty() && alarms.begin()->first <= now)
@@ -324,13 +327,14 @@ void Scheduler::endAlarms(Time now) {
 // Admission
 //===----------------------------------------------------------------------===//
 
-/// A request has come to this place in the queue, or has gone from it.
+/// Notes that a request came to this place in the queue or left it.
 void Scheduler::queueChanged(const QueuePriority &at) {
   hasChanged |= !stuck || at <= *stuck || tooManyWait;
 }
 
-/// In order, where something has changed: a queue can be long, and looking for
-/// what is pinned of a long prompt takes its time.
+/// Admits waiting requests in order. Does so only if something has changed,
+/// because a queue can be long and looking up the pinned pages of a long prompt
+/// takes time.
 void Scheduler::admitWaiting(Time now) {
   if (!std::exchange(hasChanged, false) && chancesSeen == head.chances())
     return;
@@ -356,7 +360,7 @@ void Scheduler::admitWaiting(Time now) {
         newcomersReserved += !known.at(at->first.number).started;
       }
       ++claims.slots;
-      // And one for who is admitted instead to grow into.
+      // One page more is for the request admitted in its place to grow into.
       claims.pages += at->second.awaits->rest + 1;
       ++at;
     } else if (auto slot = admit(*at, claims, now)) {
@@ -372,8 +376,8 @@ void Scheduler::admitWaiting(Time now) {
   chancesSeen = head.chances();
 }
 
-/// Whether there is a slot beside those that others have a claim to: free, or
-/// of one whose queue priority is later.
+/// Returns whether there is a slot beside the claimed ones that is free or
+/// belongs to a request with a later queue priority.
 bool Scheduler::canHaveSlot(const QueuePriority &queuePriority,
                             const HeadClaims &claims) const {
   int64_t lacking = claims.slots + 1 - freeSlots();
@@ -381,8 +385,9 @@ bool Scheduler::canHaveSlot(const QueuePriority &queuePriority,
                           queuePriority < *(runs.end() - lacking));
 }
 
-/// Where many wait for the same, they are not all compared with who goes on: it
-/// begins as the one before, as far as both waited for that one.
+/// Returns whether the request waits for a prefix. After a handover the request
+/// is not compared with the running requests again: it waits for the same
+/// prefix from the request that now computes it, as far as both waited for it.
 bool Scheduler::waitsForPrefix(Waiting &request,
                                const std::optional<Handover> &changed) {
   std::optional<ComingPrefix> &awaits = request.awaits;
@@ -408,8 +413,9 @@ bool Scheduler::waitsForPrefix(Waiting &request,
   return true;
 }
 
-/// Whose queue priority is later than this may be preempted for the request:
-/// all that are later than its own, as long as not too many are out then.
+/// Returns the queue priority after which running requests may be preempted for
+/// the request: its own, or a later one if too many requests would be
+/// preempted.
 QueuePriority Scheduler::lastToStay(const QueuePriority &queuePriority) {
   bool started = known.at(queuePriority.number).started.has_value();
   int64_t max =
@@ -419,17 +425,18 @@ QueuePriority Scheduler::lastToStay(const QueuePriority &queuePriority) {
   return tooManyWait ? *(runs.end() - max - 1) : queuePriority;
 }
 
-/// Into a slot, if need be of one whose queue priority is later; none: there is
-/// no room, and nobody was preempted.
+/// Admits the request to a slot, if necessary by preempting requests with a
+/// later queue priority. Returns nothing, and preempts nobody, if there is no
+/// room.
 std::optional<RequestId> Scheduler::admit(Queue::value_type &first,
                                           const HeadClaims &claims, Time now) {
   auto &[queuePriority, request] = first;
   std::optional<QueuePriority>
-      stays; // once it is clear that preemptions are enough
+      stays; // set once preemptions are known to make enough room
   while (true) {
     Expected<std::optional<RequestId>> slot =
         head.submit(request.spec, now, claims);
-    // It was checked when it came; what a preemption adds fits as well.
+    // The request was checked on arrival; its generated tokens fit as well.
     assert(slot && "a request that waits can run");
     if (!slot || *slot)
       return slot ? *slot : std::nullopt;
@@ -445,7 +452,8 @@ std::optional<RequestId> Scheduler::admit(Queue::value_type &first,
   }
 }
 
-/// The request that waited has a slot now; the one behind it.
+/// Notes that the waiting request runs in `slot`. Returns the next waiting
+/// request.
 Scheduler::Queue::iterator Scheduler::run(Queue::iterator first, RequestId slot,
                                           Time now) {
   RequestNumber number = first->first.number;

@@ -1,38 +1,39 @@
-//===- Scheduler.h - which requests run, and which wait -------------------===//
+//===- Scheduler.h - the queue of requests before the head ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Which requests run, and which wait. The head runs a limited number of
-// requests, and each takes pages of the cache; the others wait here, in a
-// bounded queue. A newcomer joins the next step as soon as there is a slot and
-// room in the cache. A request that the head had to preempt, because the cache
-// is full, waits like the others and goes on later with the same tokens.
+// Decides which requests run and which wait. The head runs a limited number of
+// requests, and each takes pages of the cache; the other requests wait here in
+// a bounded queue. A newcomer joins the next step as soon as there is a slot
+// and room in the cache. A request that the head preempts because the cache is
+// full waits again and continues later with the same tokens.
 //
-// Order. A request's queue priority is when it came, and `priorityStep` later
-// for each level of its priority (as in vLLM, lower numbers are more urgent):
-// so urgent requests overtake others, but none waits for ever, as those that
-// came so much later do not overtake it any more. Nobody is let past the first
-// that waits for a slot or for room: a request that needs many pages would
-// starve. Where too many wait, the last in this order that has not started is
-// refused: it is mostly the newcomer, or another that has waited until then.
-// Who runs is preempted for one whose queue priority is earlier only where that
-// is enough, and not for a newcomer once too many are preempted: those that
-// have started are bounded too.
+// Order. A request's queue priority is the time of its arrival plus
+// `priorityStep` for each level of its priority (as in vLLM, lower numbers are
+// more urgent). So urgent requests overtake others, but no request waits for
+// ever, because a request that comes much later does not overtake it any more.
+// No request may pass the first one that waits for a slot or for room, or a
+// request that needs many pages would starve. If too many requests wait, the
+// last one in this order that has not started is refused; mostly that is the
+// newcomer. A running request is preempted for an earlier one only if that
+// makes enough room, and not for a newcomer once too many requests are
+// preempted, because the number of requests that have started is bounded too.
 //
-// Equal prefixes. A request does not compute what one that runs is computing
-// just now: it waits until those pages are pinned, and begins with them. Others
-// may be admitted meanwhile, as long as there is a slot and room for it as
-// well. So it waits no longer than until those pages have been computed or that
-// request has left. The other one's queue priority is not later than its own,
-// and what is waited for leaves as a prompt of that length would: so to wait
-// takes no longer than to compute the same beside it, but for the way through
-// the stages. Who waits so has a slot kept for it: it does not count for the
-// queue, and where it would have to leave the queue it starts instead.
+// Equal prefixes. A request does not compute a prefix that a running request is
+// computing just now. It waits until those pages are pinned and begins with
+// them. Meanwhile other requests may be admitted if they leave a slot and room
+// for the waiting one. The wait ends when those pages have been computed or the
+// running request has left. The running request's queue priority is not later,
+// and it computes the prefix with the urgency of a prompt of that length, so
+// waiting takes no longer than computing the same rows beside it, apart from
+// the time through the stages. A request that waits for a prefix has a slot
+// reserved for it: it does not count for the queue's limit, and where it would
+// be evicted from the queue it starts instead.
 //
-// A pure state machine around the Head, and driven as it is:
+// A pure state machine around the Head, with the same events:
 //
 //   scheduler.submit(request, now) / scheduler.finish(number, reason, now) /
 //   scheduler.onResults(frame, now) / onGuesses(frame, now) / onWake(now)
@@ -54,86 +55,91 @@
 namespace sluice {
 
 struct SchedulerLimits {
-  /// Requests that wait for their first row, at most, but for those that have a
-  /// slot, and those that had one and lost it to an earlier one. Together with
-  /// those that are preempted, as many more as may run.
+  /// The largest number of queued requests: those that wait for their first row
+  /// and have no slot reserved. Requests whose reserved slot went to an earlier
+  /// request can exceed it. Queued and preempted requests together are at most
+  /// this number plus HeadLimits::requests.
   int64_t waiting = 1024;
-  /// How long a request waits for that, at most; 0: as long as it takes.
+  /// How long a request may wait for its first row; 0 for no limit.
   Time queueTimeout{0};
-  /// How much later the queue priority of a request is for each level of
-  /// priority.
+  /// How much each level of priority adds to a request's queue priority.
   Time priorityStep = std::chrono::seconds(5);
 };
 
-/// What a tenant's requests are entitled to.
+/// The terms on which a tenant's requests run.
 struct TenantTerms {
-  double weight = 1;      ///< of its share, above 0
-  int64_t maxRunning = 0; ///< requests that run at once; 0: as many as fit
+  double weight = 1;      ///< the weight of its share, above 0
+  int64_t maxRunning = 0; ///< its requests that may run at once; 0 for no limit
 };
 
 struct ScheduledRequest {
   RequestSpec spec;
-  /// Requests are fair to those of other tenants; see FairQueueing.
+  /// The tenant, to whose other requests fairness applies; see FairQueueing.
   TenantNumber tenant = 0;
   TenantTerms terms = {};
-  /// Among the requests of the tenant: more urgent if lower; in [-1000, 1000].
+  /// Orders the requests of the tenant: lower is more urgent; in [-1000, 1000].
   int32_t priority = 0;
-  /// When it ends as FinishReason::Timeout, if it has not ended before.
+  /// The time at which the request ends as FinishReason::Timeout, unless it has
+  /// ended.
   std::optional<Time> deadline = {};
 };
 
-/// Why a request was not taken, or was evicted from the queue.
+/// Why a request was refused on submission or evicted from the queue.
 enum class Refusal : uint8_t {
   None,
-  Invalid,  ///< it can never run
-  QueueFull ///< later, perhaps
+  Invalid,  ///< the request can never run
+  QueueFull ///< the request may be accepted later
 };
 
 struct Submission {
   Refusal refusal = Refusal::None;
-  RequestNumber number = 0; ///< of a request that was taken
-  std::string why;          ///< of one that was not
+  RequestNumber number = 0; ///< of an accepted request
+  std::string why;          ///< why a request was refused
 };
 
-/// What is reported to a user of a request: its tokens in order, then its end.
+/// What is reported to the user of a request: its tokens in order, then its
+/// end.
 struct UserToken {
   RequestNumber number = 0;
-  RequestId slot = -1; ///< that the request runs in; for traces
+  RequestId slot = -1; ///< the slot of the request; for traces
   int32_t token = 0;
   std::vector<TokenLogProbability> report;
-  bool ofPrompt = false; ///< as TokenEvent
+  bool ofPrompt = false; ///< as in TokenEvent
 };
 
 struct UserEnd {
   RequestNumber number = 0;
-  RequestId slot = -1; ///< that it had last, if any; for traces
+  RequestId slot = -1; ///< the last slot of the request, if any; for traces
   FinishReason reason = FinishReason::Stop;
-  /// Of FinishReason::Cancelled: the queue was full, and the place of this one
-  /// went to another whose queue priority is earlier.
+  /// Set with FinishReason::Cancelled if the queue was full and the request had
+  /// to give way to one with an earlier queue priority.
   Refusal refusal = Refusal::None;
-  std::string error;   ///< of FinishReason::Error, and why it was refused
-  bool started = true; ///< false: it ended before it had its first row
-  /// Of the prompt's tokens, those whose pages were shared when it started.
+  /// The reason of FinishReason::Error or of the refusal.
+  std::string error;
+  bool started = true; ///< false if the request ended before its first row
+  /// How many of the prompt's tokens had their pages shared when the request
+  /// started.
   int64_t cachedTokens = 0;
-  Time waited{0}; ///< until it started, or ended without
+  /// How long the request waited until it started, or ended without starting.
+  Time waited{0};
   SpeculationCounters speculation;
 };
 
-/// After an event: first the tokens, then the ends, each in order.
+/// The events for users after an event: tokens before ends, each in order.
 struct UserEvents {
   std::vector<UserToken> tokens;
   std::vector<UserEnd> ends;
 };
 
-/// Thread-compatible. What a step takes allocates nothing; requests that come,
-/// are preempted and end do.
+/// Thread-compatible. Steps allocate nothing; the arrival, preemption and end
+/// of requests do.
 class Scheduler {
 public:
-  /// Errors: limits out of range.
+  /// Fails if limits are out of range.
   static Expected<Scheduler> create(Head head, const SchedulerLimits &limits);
 
   Submission submit(ScheduledRequest request, Time now);
-  /// Ends a request, be it waiting, running or preempted; nothing where it has
+  /// Ends a request that waits, runs or is preempted. Does nothing if it has
   /// ended.
   void finish(RequestNumber number, FinishReason reason, Time now);
 
@@ -141,24 +147,26 @@ public:
   void onGuesses(const GuessFrame &frame, Time now);
   void onWake(Time now);
 
-  /// What goes to the stages and the draft. Its tokens, ends and preemptions
-  /// are empty: events() has them. `wake` is the scheduler's as well.
+  /// Returns the commands for the stages and the draft. Their tokens, ends and
+  /// preemptions are empty, because events() has them. `wake` includes the
+  /// scheduler's own timers.
   HeadCommands &commands() { return head.commands(); }
   UserEvents &events() { return reported; }
-  /// Once commands and events have been carried out; `wake` stays.
+  /// Must be called once commands and events have been carried out. Keeps
+  /// `wake`.
   void clear();
 
   struct Load {
     int64_t running = 0;
-    int64_t waiting = 0; ///< for their first row
+    int64_t waiting = 0; ///< requests that wait for their first row
     int64_t preempted = 0;
-    int64_t reserved = 0; ///< of `waiting`, those for which a slot is kept
+    int64_t reserved = 0; ///< of `waiting`, requests with a reserved slot
     bool operator==(const Load &) const = default;
   };
   Load load() const;
-  /// Requests that have been preempted so far, each time.
+  /// Returns how many preemptions there have been so far.
   int64_t preemptions() const { return preemptionsSoFar; }
-  /// Likewise, that have waited for a prefix.
+  /// Returns how many waits for a prefix there have been so far.
   int64_t prefixWaits() const { return prefixWaitsSoFar; }
   const Head &rows() const { return head; }
 
@@ -166,27 +174,29 @@ private:
   struct Known {
     QueuePriority queuePriority;
     TenantNumber tenant = 0;
-    int64_t maxRunning = 0; ///< of the tenant
+    int64_t maxRunning = 0; ///< the limit of its tenant
     Time came{0};
     std::optional<Time> started;
-    std::optional<RequestId> slot; ///< of a request that runs
-    RequestId lastSlot = -1;       ///< the same, or of one that did
+    std::optional<RequestId> slot; ///< the slot of a running request
+    RequestId lastSlot = -1;       ///< the present or the last slot
     std::optional<Time> deadline;
-    std::optional<Time> startsUntil; ///< of one that has not started
-    int64_t cachedTokens = 0;        ///< at its start
-    SpeculationCounters speculation; ///< until it was preempted last
+    std::optional<Time> startsUntil; ///< of a request that has not started
+    int64_t cachedTokens = 0;        ///< at the request's start
+    SpeculationCounters speculation; ///< up to its last preemption
   };
   struct Waiting {
     RequestSpec spec;
-    std::optional<ComingPrefix> awaits = {}; ///< if it is still coming
+    /// The prefix that the request waits for.
+    std::optional<ComingPrefix> awaits = {};
     bool mayAwait = true;
   };
   using Queue = std::map<QueuePriority, Waiting>;
-  /// Who computes what others wait for has left, and one of them goes on.
+  /// The computing request of an awaited prefix has left; `now` is the same
+  /// prefix as computed by a request that had waited for it.
   struct Handover {
     ComingPrefix gone, now;
   };
-  /// Which request is to be looked at when.
+  /// A time, and the request that must be looked at then.
   using Alarm = std::pair<Time, RequestNumber>;
 
   Scheduler(Head head, const SchedulerLimits &limits);
@@ -222,24 +232,26 @@ private:
 
   RequestNumber next = 0;
   FairQueueing fairness;
-  std::vector<FairQueueing::Change>
-      priorityChanges; ///< work of assignQueuePriority()
+  /// Scratch memory of assignQueuePriority().
+  std::vector<FairQueueing::Change> priorityChanges;
   std::unordered_map<TenantNumber, int64_t> runningOf; ///< requests in slots
-  Queue waiting;            ///< newcomers and preempted ones
-  int64_t preemptedNow = 0; ///< of those that wait
-  /// The first that there was no room for: it and those behind it need not be
+  Queue waiting;            ///< newcomers and preempted requests
+  int64_t preemptedNow = 0; ///< of these, preempted requests
+  /// The first request without room. It and the requests after it need not be
   /// looked at before something changes.
   std::optional<QueuePriority> stuck;
-  /// It could preempt more if fewer were out.
+  /// Whether `stuck` could preempt more requests if fewer requests waited.
   bool tooManyWait = false;
-  bool hasChanged = false;  ///< the queue, since it was looked at
-  uint64_t chancesSeen = 0; ///< of the head, when it was
+  /// Whether the queue has changed since admitWaiting().
+  bool hasChanged = false;
+  uint64_t chancesSeen = 0; ///< Head::chances() at the last admitWaiting()
   std::unordered_map<RequestNumber, Known> known;
-  std::vector<RequestNumber> inSlot; ///< [slot]: the request that has it
-  std::vector<QueuePriority> runs;   ///< who has a slot; in order
-  std::vector<QueuePriority>
-      reserved; ///< who waits and has one kept for it; in order
-  int64_t newcomersReserved = 0; ///< of those, who have not started
+  std::vector<RequestNumber> inSlot; ///< [slot]: the request in it
+  /// Queue priorities of running requests, sorted.
+  std::vector<QueuePriority> runs;
+  /// Queue priorities of waiting requests with a reserved slot, sorted.
+  std::vector<QueuePriority> reserved;
+  int64_t newcomersReserved = 0; ///< of these, newcomers
   std::set<Alarm> alarms;
   int64_t preemptionsSoFar = 0, prefixWaitsSoFar = 0;
 };

@@ -1,4 +1,4 @@
-//===- Sequence.cpp - the tokens of one request ---------------------------===//
+//===- Sequence.cpp - the tokens of one sequence --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,7 +30,7 @@ int64_t Sequence::schedule(StepBatch &batch, int64_t maxRows,
   int64_t rows = std::min({maxRows, pending(), batch.freeRows()});
   if (logits == LogitsOf::All)
     rows = std::min(rows, batch.freeOutputs());
-  // The last token's row waits for a step with an output left for it.
+  // The row of the last token waits for a step that has an output left for it.
   if (logits == LogitsOf::Last && rows == pending() && rows > 0 &&
       batch.freeOutputs() == 0)
     --rows;

@@ -1,4 +1,4 @@
-//===- Sequence.h - the tokens of one request -----------------------------===//
+//===- Sequence.h - the tokens of one sequence ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,12 +34,13 @@ enum class LogitsOf : uint8_t {
   All,
 };
 
-/// Tokens of one request, of which the first computed() are in the cache. The
-/// memory for `tokenLimit` tokens is taken at the start; nothing allocates
-/// later. Thread-compatible.
+/// Holds the tokens of one sequence, of which the first computed() are in the
+/// cache. The memory for `tokenLimit` tokens is allocated at construction; no
+/// later call allocates. Thread-compatible.
 class Sequence {
 public:
-  /// `id` names the sequence's cache; at most `tokenLimit` tokens.
+  /// `id` names the sequence's cache; the sequence can have `tokenLimit`
+  /// tokens.
   Sequence(SequenceId id, int64_t tokenLimit);
 
   SequenceId id() const { return name; }
@@ -47,25 +48,25 @@ public:
   int64_t tokenLimit() const { return limit; }
   std::span<const int32_t> tokens() const { return ids; }
 
-  /// Tokens whose keys and values are cached.
+  /// Returns how many tokens have their keys and values in the cache.
   int64_t computed() const { return inCache; }
-  /// Tokens that no step has computed yet.
+  /// Returns how many tokens no step has computed yet.
   int64_t pending() const { return length() - inCache; }
 
-  /// Adds tokens at the end, all or none. Error: beyond the limit.
+  /// Appends all the tokens. Fails, and appends none, beyond the limit.
   Status append(std::span<const int32_t> tokens);
   Status append(int32_t token) { return append({&token, 1}); }
 
-  /// Adds rows for the first pending tokens to `batch`: as many as `maxRows`
-  /// and the batch's limits let in. Returns how many; commit() that number when
+  /// Adds rows for the first pending tokens to `batch`, as many as `maxRows`
+  /// and the batch's limits allow. Returns how many; commit() that number once
   /// the step has succeeded. With LogitsOf::All every row takes an output.
   int64_t schedule(StepBatch &batch, int64_t maxRows, LogitsOf logits) const;
 
-  /// The next `rows` pending tokens are in the cache now.
+  /// Notes that the next `rows` pending tokens are in the cache now.
   void commit(int64_t rows);
 
-  /// Drops all tokens from position `length` on; the cache must be truncated
-  /// to the same length by its owner.
+  /// Drops all tokens from position `length` on. The caller must truncate the
+  /// cache to the same length.
   void truncate(int64_t length);
 
 private:

@@ -1,4 +1,4 @@
-//===- SlotClock.cpp - when the slowest stage steps next ------------------===//
+//===- SlotClock.cpp - predicts when the slowest stage steps next ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,21 +1,21 @@
-//===- SlotClock.h - when the slowest stage steps next --------------------===//
+//===- SlotClock.h - predicts when the slowest stage steps next -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// When the slowest stage takes its next step, as far as the head can tell: the
-// model of time that the policy's rule speaks of. A slot is one step of that
-// stage. Rows that are launched while it is idle start a slot at once; rows
-// launched while one runs gather in the next, which starts when that one ends.
-// Slots are numbered; a row keeps the number of the one that it joined.
+// Predicts when the slowest stage takes its next step; the policy's rule uses
+// this model of time. A slot is one step of that stage. Rows that are launched
+// while the stage is idle start a slot at once. Rows launched while a slot runs
+// gather in the next slot, which starts when the running one ends. Slots are
+// numbered, and a row keeps the number of the slot that it joined.
 //
-// The model is a little off: links, cancels and the stage's own overhead are
-// not in it. Guesses that come to the mailbox before the running step began
-// fuse with it, and each stage behind takes the whole of both for one step, so
-// a slot is open for guesses only from the middle of the one before it. They
-// are not needed earlier.
+// The model is approximate: it leaves out links, cancels and the stage's own
+// overhead. Guesses that reach the mailbox before the running step began fuse
+// with that step, and all further stages then compute both as one step. So a
+// slot opens for guesses only in the middle of the slot before it; guesses are
+// not needed earlier.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,40 +28,42 @@
 
 namespace sluice {
 
-/// Thread-compatible. `now` never falls from call to call.
+/// Thread-compatible. `now` must not decrease from call to call.
 class SlotClock {
 public:
-  /// Slots end, and those that have gathered rows start.
+  /// Ends the slots whose time is over and starts those that have gathered
+  /// rows.
   void advance(Time now, const SpeculationPolicy &policy);
 
-  /// Rows are launched; the number of the slot that they belong to.
+  /// Adds launched rows to a slot and returns its number.
   uint64_t join(int64_t rows, Time now, const SpeculationPolicy &policy);
-  /// More rows in the frame that has just joined `slot`: they are in the same
-  /// step, be it running or gathering.
+  /// Adds more rows of the frame that has just joined `slot`. They are in the
+  /// same step, whether the slot runs or gathers.
   void widen(uint64_t slot, int64_t rows, const SpeculationPolicy &policy);
-  /// The same as join() for rows that no guess may join: they have a slot to
-  /// themselves, behind everything that was launched before.
+  /// Like join(), for rows that no guess may join: they get a slot of their own
+  /// after everything that was launched before.
   uint64_t joinAlone(int64_t rows, Time now, const SpeculationPolicy &policy);
 
-  /// Rows have died: so many are left in the running and in the gathering slot.
-  /// A slot without rows ends at once.
+  /// Tells how many rows still live in the running and in the gathering slot. A
+  /// slot without rows ends at once.
   void setLiving(int64_t inRunning, int64_t inGathering, Time now,
                  const SpeculationPolicy &policy);
 
-  /// From when on guesses may leave; none: now, as the stage is idle.
+  /// Returns when the next slot opens for guesses; nothing if the stage is
+  /// idle, so that guesses may leave now.
   std::optional<Time> opens() const {
     return running ? std::optional<Time>(started + (ends - started) / 2)
                    : std::nullopt;
   }
-  /// The same for the slot after the gathering one; none: nothing runs or
-  /// gathers.
+  /// Returns the same for the slot after the gathering one; nothing if no slot
+  /// runs or none gathers.
   std::optional<Time> opensNext(const SpeculationPolicy &policy) const {
     return running && gathering > 0
                ? std::optional<Time>(ends + policy.slot(gathering) / 2)
                : std::nullopt;
   }
   uint64_t runningSlot() const { return runningNumber; }
-  /// The slot that rows launched while another runs would join.
+  /// Returns the slot that rows launched during the running slot would join.
   uint64_t gatheringSlot() const { return runningNumber + 1; }
   int64_t gatheringRows() const { return gathering; }
 

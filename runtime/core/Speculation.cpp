@@ -1,4 +1,4 @@
-//===- Speculation.cpp - which guesses are worth sending ------------------===//
+//===- Speculation.cpp - decides which guesses are worth sending ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,23 +14,23 @@ namespace sluice {
 
 namespace {
 
-/// Weight of a new measurement in an exponential average of times.
+/// The weight of a new measurement in an exponential average of times.
 constexpr double timeRate = 0.125;
-/// Observations that the draft's own confidence counts as.
+/// The draft's own confidence counts as so many observations.
 constexpr double confidenceWeight = 2;
-/// What is left of an observation after one more of the same bucket, and after
-/// one of any other.
+/// The factors by which an observation fades with each new one, in the same
+/// bucket and in another one.
 constexpr double keptInBucket = 1 - 1.0 / 512;
 constexpr double keptElsewhere = 1 - 1.0 / 4096;
-/// Weight of a new observation in the share of rows that were guessed, and what
-/// the share is taken for before the first.
+/// The weight of a new observation in the share of rows that were guessed, and
+/// the initial share.
 constexpr double levelRate = 1.0 / 64;
 constexpr double firstGuessedShare = 0.7;
-/// Confirmed rows without a guess after which one is sent to see.
+/// After so many confirmed rows without a guess, one guess is sent as a probe.
 constexpr int64_t probeRows = 32;
 constexpr double minChance = 0.005;
-/// What the pipeline may be short of in slots: one more would wait in its
-/// mailbox.
+/// How much of a slot must be free in the pipeline for another slot to start;
+/// with less, its rows would wait in the mailbox.
 constexpr double spareSlot = 0.1;
 
 double average(double before, double now, double rate) {
@@ -47,8 +47,8 @@ double toNanos(Time time) { return static_cast<double>(time.count()); }
 // StepTimes
 //===----------------------------------------------------------------------===//
 
-/// Between the kept row counts `low` and `low + 1`, at `share` of the way;
-/// above 1 beyond the last.
+/// A point between the kept row counts `low` and `low + 1`: `share` of the way
+/// from one to the other, above 1 beyond the last count.
 struct StepTimes::Interpolation {
   size_t low = 0;
   double share = 0;
@@ -86,8 +86,8 @@ void StepTimes::measure(int64_t rows, Time took) {
     return;
   Interpolation place = interpolationOf(rows);
   double before = at(place);
-  // The kept counts beside `rows`; only one where it is kept itself, and the
-  // last where it is beyond.
+  // The kept row counts next to `rows`: two, or one if `rows` is kept itself or
+  // lies beyond the last.
   size_t first = place.share >= 1 ? place.low + 1 : place.low;
   size_t last = place.share > 0 ? place.low + 1 : place.low;
   bool fresh = samples[first] == 0 && samples[last] == 0;
@@ -133,8 +133,9 @@ StepTimes StepTimes::slowestOf(std::span<const StepTimes> stages) {
 //===----------------------------------------------------------------------===//
 
 size_t Calibration::bucketOf(float confidence) {
-  // By the odds, a factor of two each: candidates behind the first differ by
-  // factors in how likely they are, and first ones in how likely they are not.
+  // Buckets are factors of two of the odds: later candidates differ by factors
+  // in their chance of being right, and first candidates by factors in their
+  // chance of being wrong.
   double place = std::clamp(static_cast<double>(confidence), 1e-6, 1 - 1e-6);
   double odds = std::log2(place / (1 - place));
   return static_cast<size_t>(
@@ -192,7 +193,7 @@ void SpeculationPolicy::measureStages(std::span<const StageTiming> timings) {
   if (stages.size() < timings.size())
     stages.resize(timings.size(), known.slowest);
   for (size_t i = 0; i < timings.size(); ++i)
-    // What rows that left would have cost is not known.
+    // It is not known how long rows that left would have taken.
     if (timings[i].rows > 0 && timings[i].departed == 0)
       stages[i].measure(timings[i].rows, Time(timings[i].busyNanos));
   known.slowest = StepTimes::slowestOf(stages);
@@ -220,7 +221,8 @@ double SpeculationPolicy::floor() const {
   return std::max(minChance, held > 0 ? held / (held + saved) : 0);
 }
 
-/// How much longer one more row takes through all stages than `rows` do.
+/// Returns how much longer a step of `rows` + 1 rows takes than one of `rows`,
+/// summed over all stages.
 double SpeculationPolicy::extraAtAllStages(int64_t rows) const {
   double extra = 0;
   for (const StepTimes &stage : stages)
@@ -241,7 +243,7 @@ bool SpeculationPolicy::worthJoining(double pathChance,
     return false;
   if (rows < slotLoad.widest)
     return true;
-  // Whatever comes behind is held up as well.
+  // Everything that follows is delayed as well.
   double elsewhere = std::max(pathChance, slotLoad.weight) *
                      std::max(0.0, extraAtAllStages(rows) - extra);
   double goesOn = 1 / std::max(1 - guessedShare, 1.0 / 128);
@@ -262,7 +264,8 @@ Verdict SpeculationPolicy::judge(double pathChance, int64_t depth,
   if (slotLoad.rows > 0)
     return worthJoining(pathChance, slotLoad) ? Verdict::Sent
                                               : Verdict::WaitsForSlot;
-  // Results, not the clock, say how fast the stages really are.
+  // The measured round trip limits the slots, not only the predicted step
+  // times.
   double one = std::max(1.0, toNanos(slot(1)));
   double fit = toNanos(known.roundTrip) / one - spareSlot;
   return static_cast<double>(slotLoad.underWay) < fit || slotLoad.underWay == 0
@@ -276,7 +279,7 @@ bool SpeculationPolicy::worthDrafting(double pathChance, double best,
     return false;
   if (rows == 0)
     return true;
-  // One more level for the likeliest, or this one as well.
+  // The alternative is one more level below the likeliest row.
   double one = toNanos(known.draft.get(1));
   double extra = toNanos(known.draft.get(rows + 1) - known.draft.get(rows));
   double min = one > 0 ? std::clamp(extra / one, 0.25, 1.0) : 0.25;

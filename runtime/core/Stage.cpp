@@ -1,4 +1,4 @@
-//===- Stage.cpp - what a stage does with the rows in its mailbox ---------===//
+//===- Stage.cpp - forms a stage's steps from queued frames ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -79,7 +79,7 @@ Expected<bool> Stage::formStep() {
   ++s.step;
   s.inStep = true;
   s.clearStep();
-  // Before any mark is read: a mark that comes meanwhile is news later.
+  // Read before any mark: a mark that comes in between counts as news later.
   s.seenChanges = s.board.changes();
   do {
     Expected<State::Taken> taken = s.takeFrame(s.mailbox.front());

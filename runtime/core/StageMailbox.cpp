@@ -1,4 +1,4 @@
-//===- StageMailbox.cpp - frames that wait for a stage --------------------===//
+//===- StageMailbox.cpp - the queue of frames before a stage --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ namespace sluice {
 
 namespace {
 
-/// Nodes stay far below what 64 bits hold.
+/// Node numbers stay far below what 64 bits hold.
 constexpr NodeId maxNode = std::numeric_limits<NodeId>::max() / 2;
 
 /// Fills `order` with the indices of the rows by request and node.
@@ -81,8 +81,8 @@ Status StageMailbox::checkPage(SharedPage page) const {
   return {};
 }
 
-/// Does to the tables what the frame says, in the order in which a stage does
-/// it.
+/// Checks the frame and applies it to the tables, in the order in which a stage
+/// carries it out.
 Status StageMailbox::check(const StepFrame &frame) {
   auto checkAll = [this](const auto &list, auto checkOne) -> Status {
     for (const auto &each : list)

@@ -1,14 +1,14 @@
-//===- StageMailbox.h - frames that wait for a stage ----------------------===//
+//===- StageMailbox.h - the queue of frames before a stage ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The queue of frames before a stage. Frames are checked as they come in, so
-// that whatever gets to the stage is consistent: opens and closes of each slot
-// take turns, and so do pins and unpins of each shared page; rows belong to
-// what is open, parents come before children.
+// The queue of frames before a stage. Frames are checked as they arrive, so a
+// stage only gets consistent ones: opens and closes of each slot alternate, and
+// so do pins and unpins of each shared page; rows belong to open slots, and
+// parents come before their children.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,17 +23,17 @@
 
 namespace sluice {
 
-/// A frame that waits, and how far the stage has come with it.
+/// A queued frame, and how much of it the stage has taken.
 struct WaitingFrame {
   StepFrame frame;
-  std::vector<int32_t> order; ///< frame.rows by request and node
-  uint64_t number = 0;        ///< of all frames, from 0
-  bool begun = false;         ///< its unpins, opens and marks have been taken
-  int64_t taken = 0;          ///< rows taken, in `order`
+  std::vector<int32_t> order; ///< indices of frame.rows by request and node
+  uint64_t number = 0;        ///< its position among all frames, from 0
+  bool begun = false; ///< whether its unpins, opens and marks have been taken
+  int64_t taken = 0;  ///< rows taken, in `order`
 };
 
-/// A queue of a fixed number of frames, whose room is used again. Allocates
-/// nothing once the frames have room. Thread-compatible.
+/// A queue of a fixed number of frames whose memory is reused. Allocates
+/// nothing once the frames have grown to their sizes. Thread-compatible.
 class StageMailbox {
 public:
   struct Limits {
@@ -44,9 +44,9 @@ public:
   };
   explicit StageMailbox(const Limits &limits);
 
-  /// Puts the frame's content into the queue; `frame` has an old frame's room
-  /// afterwards, and nothing in it. Returns its number. Errors, and then
-  /// nothing has changed: the queue is full, or a frame that cannot be right.
+  /// Moves the frame's content into the queue and returns its number. `frame`
+  /// is left empty, with the memory of an old frame. Fails, and changes
+  /// nothing, if the queue is full or the frame is inconsistent.
   Expected<uint64_t> enqueue(StepFrame &frame);
 
   bool empty() const { return waiting == 0; }
@@ -57,28 +57,31 @@ public:
   }
   void pop();
 
-  /// The number of the frame in front, or, where none waits, of the next.
+  /// Returns the number of the front frame, or of the next one if the queue is
+  /// empty.
   uint64_t frontNumber() const { return next - static_cast<uint64_t>(waiting); }
 
 private:
-  /// A slot for requests, once all that is queued has been done.
+  /// The state of a slot after all queued frames.
   struct Slot {
     bool open = false;
-    NodeId firstNode = 0; ///< behind the prefix
-    NodeId nextNode = 0;  ///< above all that were seen
-    int32_t prefix = 0;   ///< tokens before the first row
+    NodeId firstNode = 0; ///< the node of the first row after the prefix
+    NodeId nextNode = 0;  ///< above all nodes so far
+    int32_t prefix = 0;   ///< length of the prefix, in tokens
 
-    /// The parent of the first row.
+    /// Returns the parent of the first row.
     NodeId prefixEnd() const { return prefix > 0 ? firstNode - 1 : noNode; }
   };
 
-  /// A shared page, likewise.
+  /// The state of a shared page after all queued frames.
   struct Page {
     static constexpr int32_t notPinned = -1;
-    int32_t index = notPinned; ///< which page of its path is pinned
+    /// The index of the page on its request's path, or notPinned.
+    int32_t index = notPinned;
   };
 
-  /// Entries that a frame changes, in which it is undone if it turns out wrong.
+  /// Entries that a frame changes; the changes are undone if the frame is
+  /// refused.
   template <typename Entry> class Table {
   public:
     explicit Table(int64_t count)
@@ -87,7 +90,7 @@ private:
       touched.reserve(agreed.size());
     }
 
-    /// As the frame has left it so far.
+    /// Returns the entry with the changes by the present frame.
     Entry &operator[](int32_t at) {
       if (changedIn[at] != round) {
         changedIn[at] = round;
@@ -108,8 +111,9 @@ private:
 
   private:
     std::vector<Entry> agreed, changed;
-    std::vector<uint64_t> changedIn; ///< the round of changed[at]
-    std::vector<int32_t> touched;    ///< in this round
+    /// The round in which changed[at] was written.
+    std::vector<uint64_t> changedIn;
+    std::vector<int32_t> touched; ///< entries changed in this round
     uint64_t round = 1;
   };
 

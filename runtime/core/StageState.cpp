@@ -1,4 +1,4 @@
-//===- StageState.cpp - what a stage keeps: forming, leaving --------------===//
+//===- StageState.cpp - forms steps and lets rows leave -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -31,7 +31,7 @@ Stage::State::State(const StageLimits &limits, CachePages &pages,
       seenIn(static_cast<size_t>(limits.requests)),
       rowsIn(static_cast<size_t>(limits.requests)),
       markedIn(static_cast<size_t>(limits.requests)) {
-  // Of one request, a step has no more rows than these, and guesses.
+  // A step has at most so many certain rows of one request.
   int64_t certainRows = std::min(limits.rows, limits.promptRows);
   for (RequestId request = 0; request < limits.requests; ++request)
     trees.emplace_back(request, limits.nodes, certainRows,
@@ -62,8 +62,8 @@ void Stage::State::clearStep() {
 }
 
 //===----------------------------------------------------------------------===//
-// Forming a step. What the board says of a request is looked up once, so that
-// no row dies while the step is being formed.
+// Forming a step. The board is read once for each request, so no row dies while
+// the step is being formed.
 //===----------------------------------------------------------------------===//
 
 void Stage::State::look(StageTree &tree) {
@@ -75,8 +75,9 @@ void Stage::State::look(StageTree &tree) {
   settle(tree);
 }
 
-/// Once the confirmed node is known: what does not hold it goes. Not once the
-/// request has ended: pages of its path can still be pinned, until it closes.
+/// Closes the branches without the confirmed node, once that node is known.
+/// Does nothing after the request has ended, because pages of its path can
+/// still be pinned until it closes.
 void Stage::State::settle(StageTree &tree) {
   if (tree.settled == tree.mark() || tree.hasEnded())
     return;
@@ -86,9 +87,10 @@ void Stage::State::settle(StageTree &tree) {
     tree.settled = tree.mark();
 }
 
-/// Whether the frame says something of a slot or a shared page that has to come
-/// after what this very step has to say of it. Within the frame that comes of a
-/// step, unpins and opens come first.
+/// Returns whether the frame must wait for the next step: it opens a slot that
+/// is still open, or it unpins or shares a page that this step pins or uses. In
+/// the outgoing frame, unpins and opens would come before the close, pin or
+/// use.
 bool Stage::State::mustWait(const StepFrame &frame) const {
   for (SharedPage page : frame.unpins)
     if (shared[page].pinnedIn == step || shared[page].usedIn == step)
@@ -102,7 +104,7 @@ bool Stage::State::mustWait(const StepFrame &frame) const {
       if (shared[page].pinnedIn == step)
         return true;
   }
-  // Requests that close with this step have sequences to give back.
+  // Requests that close with this step will give sequences back.
   return !closes.empty() &&
          sequences > pages.limits().sequences - pages.openSequences();
 }
@@ -130,7 +132,7 @@ Status Stage::State::open(OpenRequest &open) {
     sequence = *begun;
   }
   trees[open.request].open(open, sequence);
-  // With its lists: they go on to the next stage.
+  // The contents are moved too: they go on to the next stage.
   opens.push_back(std::move(open));
   return {};
 }
@@ -153,7 +155,7 @@ Status Stage::State::pin(const PinPage &pin) {
   return {};
 }
 
-/// Does what the frame says before its rows, if it need not wait.
+/// Carries out what precedes the frame's rows, unless the frame must wait.
 Expected<Stage::State::Taken> Stage::State::begin(WaitingFrame &waiting) {
   StepFrame &frame = waiting.frame;
   if (mustWait(frame))
@@ -187,7 +189,7 @@ Expected<Stage::State::Taken> Stage::State::takeFrame(WaitingFrame &waiting) {
     ++waiting.taken;
   }
   bool whole = waiting.taken == std::ssize(waiting.order);
-  // A tombstone brings none.
+  // A tombstone has no timings.
   if ((whole || waiting.taken > before) && !frame.timings.empty())
     timings.assign(frame.timings.begin(), frame.timings.end());
   if (!whole)
@@ -223,7 +225,7 @@ Expected<Stage::State::Taken> Stage::State::admit(const Row &row,
                    " at position ", row.position, " behind one at ",
                    parent->position);
   bool ofPrompt = row.position < tree.opened().knownTokens;
-  // Rows of a prompt are certain, and do not wait for guesses that came later.
+  // Rows of a prompt are certain; later guesses must not delay them.
   if (!row.certain && promptRows > 0 && origin.frame != promptFrame)
     return Taken::StepIsFull;
   if (!rows.hasRoom(row.wantsOutput) ||
@@ -237,7 +239,7 @@ Expected<Stage::State::Taken> Stage::State::admit(const Row &row,
   return taken;
 }
 
-/// The row is in this step already.
+/// Merges a row that is in this step already.
 Expected<Stage::State::Taken>
 Stage::State::repeat(StageTree &tree, StageNode &known, const Row &row) {
   if (!rows.merge(known.row, row))
@@ -255,7 +257,7 @@ Stage::State::placeRow(StageTree &tree, const Row &row, RowOrigin origin) {
   Expected<std::optional<BranchTable::BranchEnd>> placed =
       branches.place(tree, row, step);
   if (!placed) {
-    // Requests that close with this step have room to give back.
+    // Requests that close with this step will give pages back.
     if (!closes.empty())
       return Taken::StepIsFull;
     return placed.status().withContext("stage: request " +
@@ -285,7 +287,8 @@ Stage::State::placeRow(StageTree &tree, const Row &row, RowOrigin origin) {
   return Taken::Yes;
 }
 
-/// Rows of this step are not in the page yet that was copied for the fork.
+/// Mirrors the ancestors that are rows of this step: the page that is copied
+/// for the fork does not have them yet.
 void Stage::State::mirrorAncestors(StageTree &tree, const Row &row,
                                    const BranchTable::BranchEnd &place) {
   for (StageNode *node = tree.find(row.parent);
@@ -308,16 +311,17 @@ Status Stage::State::arrange() {
 // Leaving a step.
 //===----------------------------------------------------------------------===//
 
-/// Whether the row lives; or it was in the cache before, and if it left now, a
-/// page would be damaged that the head may have pinned of the path: the last
-/// stage can have answered what is behind it.
+/// Returns whether the row stays in the step: it lives, or it was in the cache
+/// before. If a row of the latter kind left now, a page of its path would be
+/// damaged that the head may have pinned, because the last stage may have
+/// answered rows after it.
 bool Stage::State::stays(const Row &row) {
   StageTree &tree = treeOf(row);
   return tree.lives(row.node, row.parent, row.certain) ||
          (limits.sharedPages > 0 && tree.find(row.node)->again);
 }
 
-/// Fills `alive`; whether a row has died.
+/// Fills `alive` and returns whether a row has died.
 bool Stage::State::judge() {
   uint64_t changes = board.changes();
   if (changes == seenChanges)
@@ -337,8 +341,8 @@ bool Stage::State::judge() {
   return died;
 }
 
-/// What a living row of this step attends to in this step has to stay, even if
-/// it is no longer of interest by itself: an ancestor of the confirmed row.
+/// Keeps dead rows to which a living row of this step attends: ancestors of the
+/// confirmed row, which are needed for nothing else.
 void Stage::State::keepAncestors() {
   for (int64_t row = 0; row < std::ssize(alive); ++row) {
     if (!alive[row])
@@ -351,7 +355,8 @@ void Stage::State::keepAncestors() {
   }
 }
 
-/// When the cancel was decided that the row is dead by since the last news.
+/// Returns when the head decided the cancel by which the row died since the
+/// last news.
 std::optional<Time> Stage::State::cancelOf(const Row &dead) {
   StageTree &tree = treeOf(dead);
   return board.decidedWhen(dead.request, [&](const EpochBoard::State &cancel) {
@@ -359,8 +364,9 @@ std::optional<Time> Stage::State::cancelOf(const Row &dead) {
   });
 }
 
-/// Since when the rows are dead that are about to leave. Where a device was
-/// told of it, there has been other news since.
+/// Collects when the cancels were decided by which rows leave now. For a row
+/// that findDead() has marked, it was noted then, because there has been other
+/// news since.
 void Stage::State::findCancels() {
   for (int64_t row = 0; row < std::ssize(alive); ++row) {
     if (alive[row])
@@ -376,7 +382,7 @@ void Stage::State::findCancels() {
       cancelsOfDeparted.end());
 }
 
-/// Those leave that are 0 in `alive`.
+/// Takes the rows out of the step that are 0 in `alive`.
 std::span<const RowMove> Stage::State::takeOut() {
   findCancels();
   for (int64_t row = 0; row < std::ssize(alive); ++row)
@@ -394,8 +400,9 @@ std::span<const RowMove> Stage::State::takeOut() {
   return moves;
 }
 
-/// Fills `alive`; whether an ancestor of a row has left without it. Where the
-/// Stage chooses itself who leaves, keepAncestors() sees that none has.
+/// Fills `alive` and returns whether a row's ancestor has left without the row.
+/// If the stage itself chose the rows that left, keepAncestors() has prevented
+/// that.
 bool Stage::State::findOrphans() {
   if (!std::exchange(mayHaveOrphans, false))
     return false;
@@ -409,10 +416,11 @@ bool Stage::State::findOrphans() {
   return any;
 }
 
-/// What has left its step is not in the cache: no branch may hold it.
+/// Cuts rows that left their step off the branches: the cache does not have
+/// them.
 void Stage::State::cutBack() {
   for (const Row &row : departed) {
-    // Once for each request: all of its rows are cut at once.
+    // All rows of a request are cut at once.
     if (rowsIn[row.request] != step)
       continue;
     rowsIn[row.request] = 0;

@@ -1,12 +1,12 @@
-//===- StageState.h - what a stage keeps ----------------------------------===//
+//===- StageState.h - the state of a stage --------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What Stage keeps behind its interface, and the steps' forming and leaving in
-// pieces; see Stage.h.
+// The private state of a Stage, with the parts of forming a step and of leaving
+// it; see Stage.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,42 +33,44 @@ struct Stage::State {
   StepRows rows;
   Counters counters;
 
-  /// A page that is pinned, and what the step in progress says of it.
+  /// A shared page, and what the step in progress does with it.
   struct SharedEntry {
     static constexpr int32_t none = -1;
-    int32_t page = none;   ///< of the cache
-    uint64_t pinnedIn = 0; ///< the step that pinned it
+    int32_t page = none;   ///< the page of the cache; `none` if not pinned
+    uint64_t pinnedIn = 0; ///< the last step that pinned it
     uint64_t usedIn = 0;   ///< the last step that opened a request with it
   };
   std::vector<SharedEntry> shared; ///< [shared page]
-  int64_t pinned = 0;              ///< of them, pages that are pinned
-  uint64_t launched = 0;           ///< frames of the head taken in whole
+  int64_t pinned = 0;              ///< of these, pages that are pinned
+  uint64_t launched = 0; ///< frames of the head that were taken completely
 
   /// The step in progress. Its number is never 0.
   uint64_t step = 0;
   bool inStep = false;
   std::vector<RequestId> touched; ///< requests with rows in the step
-  std::vector<uint64_t> seenIn;   ///< [request]: the step that asked the board
-  std::vector<uint64_t> rowsIn;   ///< [request]: the step that has rows of it
-  std::vector<uint64_t> markedIn; ///< [request]: the step that sent its mark
-  uint64_t seenChanges = 0;       ///< of the board, as of the last look
-  std::vector<uint8_t> alive;     ///< [row]
-  std::vector<Row> departed;      ///< rows that left the step
-  bool mayHaveOrphans = false;    ///< a device has chosen who left
-  std::vector<Time> cancelsOfDeparted; ///< at the last checkpoint
-  int64_t promptRows = 0;              ///< of the step
-  uint64_t promptFrame = 0;            ///< that brought the last of them
+  std::vector<uint64_t> seenIn; ///< [request]: the last step that read its mark
+  std::vector<uint64_t> rowsIn; ///< [request]: the last step with rows of it
+  /// [request]: the last step that sent its mark.
+  std::vector<uint64_t> markedIn;
+  uint64_t seenChanges = 0;   ///< EpochBoard::changes() at the last check
+  std::vector<uint8_t> alive; ///< [row]
+  std::vector<Row> departed;  ///< rows that left the step
+  /// Whether a device has chosen the rows that left.
+  bool mayHaveOrphans = false;
+  std::vector<Time> cancelsOfDeparted; ///< by the last checkpoint
+  int64_t promptRows = 0;              ///< prompt rows in the step
+  uint64_t promptFrame = 0;            ///< the frame of the last of these
   std::vector<SharedPage> unpins;
   std::vector<OpenRequest> opens;
   std::vector<PinPage> pins;
   std::vector<RequestId> closes;
   std::vector<StageTiming> timings;
-  std::vector<int32_t>
-      prefixPages; ///< pages of the cache, of a request to open
+  /// Pages of the cache, of a request to open.
+  std::vector<int32_t> prefixPages;
 
   State(const StageLimits &limits, CachePages &pages, EpochBoard &board);
 
-  /// How far formStep() got with a frame or a row.
+  /// Whether formStep() took all of a frame or row.
   enum class Taken : uint8_t { Yes, StepIsFull };
 
   Expected<Taken> takeFrame(WaitingFrame &waiting);

@@ -1,4 +1,4 @@
-//===- StageTree.cpp - what a stage knows of one request's tree -----------===//
+//===- StageTree.cpp - a stage's view of one request's tree ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,8 @@ namespace sluice {
 
 namespace {
 
-/// Between the numbers of rows that live lie those of rows that have died.
+/// The numbers of rows that live are spread out, because rows between them have
+/// died.
 constexpr int64_t spread = 8;
 
 } // namespace
@@ -31,7 +32,7 @@ void StageTree::open(const OpenRequest &opened, SequenceId sequence) {
   assert(!isOpened);
   isOpened = true;
   description = opened;
-  // Older nodes are the last request's; they are not found any more.
+  // Older nodes belong to the slot's last request and are not found any more.
   firstNode = opened.firstNode;
   lastCertain = noNode;
   inBand.reset();
@@ -41,8 +42,8 @@ void StageTree::open(const OpenRequest &opened, SequenceId sequence) {
     seed(opened.prefix, sequence);
 }
 
-/// The prefix is in the cache, as if its rows had been here: the first row has
-/// a parent, and paths go through it.
+/// Stores the prefix as if its rows had been computed here, so that the first
+/// row has a known parent and paths go through it.
 void StageTree::seed(const std::vector<int32_t> &prefix, SequenceId sequence) {
   int64_t length = std::ssize(prefix);
   Row last;
@@ -84,7 +85,7 @@ bool StageTree::lives(NodeId node, NodeId parent, bool certain) {
   return node > state.confirmed && livesBelow(parent);
 }
 
-/// Whether a speculative row with this parent lives.
+/// Returns whether a speculative row with this parent lives.
 bool StageTree::livesBelow(NodeId parent) {
   bool verdict = false;
   NodeId at = parent;
@@ -130,9 +131,9 @@ bool StageTree::livedBy(const EpochBoard::State &then, const Row &row) {
   return at == then.confirmed;
 }
 
-/// Whether anything could still ask for the node. Of certain ones only the last
-/// is gone up to: the path goes on behind it. What comes before the confirmed
-/// node is dead, or certain and of no interest any more.
+/// Returns whether the node can still be looked up. Of the certain nodes only
+/// the last one is, because paths continue after it. A node before the
+/// confirmed one is dead, or certain and not needed any more.
 bool StageTree::matters(const StageNode &node, uint64_t step) {
   if (node.node < firstNode || node.hasLeft)
     return false;
@@ -209,8 +210,9 @@ void StageTree::keepPath(const StageNode &node) {
       break;
     nodes[position] = at->node;
     tokens[position] = at->token;
-    // What lies behind belongs to another path. Before it is kept as it is
-    // where it is the same: an older ancestor may not be known any more.
+    // The tokens after the node belong to another path. Those before it stay if
+    // they are the same; that is why an older ancestor need not be known any
+    // more.
     if (position == 0 ||
         (position <= pathLength && nodes[position - 1] == at->parent))
       break;

@@ -1,22 +1,21 @@
-//===- StageTree.h - what a stage knows of one request's tree -------------===//
+//===- StageTree.h - a stage's view of one request's tree -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What a stage knows of one request's tree: the nodes that it has computed or
-// is computing, and which of them live. Nodes are kept in a ring by their
-// number, so that old ones, which nobody asks for any more, make room for new
-// ones.
+// Holds the nodes of a request's tree that a stage has computed or is
+// computing, and decides which of them live. Nodes are in a ring, indexed by
+// number, so new nodes replace old ones that are no longer needed.
 //
-// Which rows live. A row of a request that has ended is dead. A certain row
-// lives otherwise. A speculative one lives while it is the confirmed node or
-// descends from it, which is found by going up its parents: to the confirmed
-// node, or to a certain one behind it (whatever is certain descends from what
-// is confirmed), and it lives; past the confirmed node, or to one that is not
-// known, and it is dead. What was found is kept until the next mark, so that
-// each node is passed once a mark.
+// Which rows live. A row of an ended request is dead. Otherwise a certain row
+// lives. A speculative row lives while it is the confirmed node or descends
+// from it. That is found by walking up its parents. If the walk reaches the
+// confirmed node, or a certain node after it (every certain node descends from
+// the confirmed one), the row lives. If it passes the confirmed node or reaches
+// an unknown node, the row is dead. The result is kept until the next mark, so
+// each node is visited once for a mark.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,17 +41,19 @@ struct StageNode {
   NodeId parent = noNode;
   int32_t position = 0;
   int32_t token = 0;
-  /// The sequence that it was computed for; others can contain it as well.
+  /// The sequence that the node was computed for; others can contain it as
+  /// well.
   SequenceId sequence = 0;
-  /// Its index among the rows of step `step`, while that is the present one.
+  /// Its index among the rows of step `step`, while that step is in progress.
   int32_t row = 0;
   uint64_t step = 0;
   bool certain = false;
-  /// Left its step at a checkpoint: nothing of it is in the cache.
+  /// Whether it left its step at a checkpoint: then the cache does not have it.
   bool hasLeft = false;
-  /// Was in the cache before its step as well.
+  /// Whether it was in the cache before its step already.
   bool again = false;
-  /// A device has been told that it is dead, of this cancel, if of any.
+  /// Whether findDead() has told a device that the node is dead, and the time
+  /// of the cancel by which it died, if by any.
   bool named = false;
   std::optional<Time> cancel;
 
@@ -64,78 +65,81 @@ private:
   uint64_t orphanJudged = 0;
 };
 
-/// One slot for requests. Memory is taken by the constructor; no later call
-/// allocates, but for what OpenRequest holds. Thread-compatible.
+/// The nodes of one slot's request. The constructor allocates all memory; later
+/// calls allocate only the contents of an OpenRequest. Thread-compatible.
 class StageTree {
 public:
-  /// Room for `nodes` speculative rows in flight at a time, and for `rows`
-  /// certain ones in a step; tokens of up to `contextLength` positions are kept
-  /// for path(), 0: none are.
+  /// Makes room for `nodes` speculative rows in flight at a time and for `rows`
+  /// certain rows in a step. Keeps the tokens of up to `contextLength`
+  /// positions for path(); 0 to keep none.
   StageTree(RequestId request, int64_t nodes, int64_t rows,
             int64_t contextLength);
 
-  /// `sequence` is where the prefix lies, if there is one.
+  /// `sequence` holds the request's prefix, if there is one.
   void open(const OpenRequest &opened, SequenceId sequence = 0);
   void close() { isOpened = false; }
   bool isOpen() const { return isOpened; }
   RequestId request() const { return slot; }
-  /// How the slot's present request was opened.
+  /// Returns how the slot's present request was opened.
   const OpenRequest &opened() const { return description; }
 
-  /// Takes note of what the board says. Whether it is news.
+  /// Stores the board's state and returns whether it is news.
   bool observe(EpochBoard::State now);
   NodeId confirmed() const { return state.confirmed; }
   bool hasEnded() const { return state.ended; }
-  /// The newest node that was confirmed before the end, as far as was observed.
+  /// Returns the newest confirmed node that was observed before the request
+  /// ended.
   NodeId lastConfirmed() const { return confirmedLast; }
 
-  /// Counts the states that were observed.
+  /// Counts the observed states.
   uint64_t mark() const { return marks; }
-  /// The mark for which the owner has tidied up; it is the owner's.
+  /// For the owner: the mark() for which it has closed branches.
   uint64_t settled = 0;
-  /// The newest mark that came with the rows; for those who come after.
+  /// The newest mark that came with rows of the request, for the next stage.
   std::optional<EpochMark> inBand;
   void note(const EpochMark &mark);
 
-  /// The node, or null where it is not known (any more).
+  /// Returns the node, or null if it is not known or has left.
   StageNode *find(NodeId node) {
     StageNode &found = ring[static_cast<uint64_t>(node) & mask];
     return found.node == node && node >= firstNode && !found.hasLeft ? &found
                                                                      : nullptr;
   }
 
-  /// Whether the row lives; it need not be known, but its ancestors down from
-  /// the confirmed node are.
+  /// Returns whether the row lives. The row need not be known, but its
+  /// ancestors up to the confirmed node must be.
   bool lives(NodeId node, NodeId parent, bool certain);
   bool lives(const StageNode &node) {
     return lives(node.node, node.parent, node.certain);
   }
 
-  /// Whether the row, which lived until the last news was observed, lived by
-  /// what the board said then. Walks to the confirmed node.
+  /// Returns whether a row that lived before the last observed news would live
+  /// under the board's state `then`. Walks to the confirmed node.
   bool livedBy(const EpochBoard::State &then, const Row &row);
 
-  /// Whether a row can be known besides those that still matter, of which
-  /// those of step `step` are some. Error: one of them has its place.
+  /// Fails if the row's place in the ring belongs to a row that still matters;
+  /// rows of step `step` do.
   Status checkRoom(NodeId node, uint64_t step);
-  /// Makes the row known, again if it was.
+  /// Stores the row as a known node, or replaces it.
   StageNode &insert(const Row &row, SequenceId sequence, uint64_t step,
                     int32_t index);
-  /// What was guessed is known now.
+  /// Notes that the token of a guess is known now.
   void makeCertain(StageNode &node);
   /// Marks a known node as having left its step.
   static void leave(StageNode &node) { node.hasLeft = true; }
-  /// A node that is known or has left.
+  /// Returns the node even if it has left its step; null if it is unknown.
   StageNode *findAny(NodeId node);
-  /// Whether an ancestor of the node, which is of step `step`, has left that
-  /// step; asked once nobody leaves any more. Each node is passed once a step.
+  /// Returns whether an ancestor of the node has left step `step`, to which the
+  /// node belongs. Must be called once no row leaves any more. Each node is
+  /// visited once a step.
   bool isOrphan(const StageNode &node, uint64_t step);
 
-  /// The tokens from the request's first up to and including the node's; its
-  /// ancestors are known or were asked for, or shown to keepPath(), before. O(1
-  /// + what differs from the last path). Valid until the next call.
+  /// Returns the tokens from the request's first up to and including the
+  /// node's. Its ancestors must be known, or have been passed to path() or
+  /// keepPath() before. O(1 + difference from the last path). Valid until the
+  /// next call.
   std::span<const int32_t> path(const StageNode &node);
-  /// As path(), where tokens are kept.
+  /// Keeps the tokens of the path to the node for path(), if tokens are kept.
   void keepPath(const StageNode &node);
 
 private:

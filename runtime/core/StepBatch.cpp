@@ -1,4 +1,4 @@
-//===- StepBatch.cpp - the rows of one step -------------------------------===//
+//===- StepBatch.cpp - the row table of a step ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,7 +29,7 @@ StepBatch::StepBatch(int64_t rowLimit, int64_t outputLimit, int64_t mirrorLimit)
   sequenceSlots.resize(std::bit_ceil(static_cast<size_t>(maxRows) * 2));
 }
 
-/// Where the sequence is noted, or can be.
+/// Returns the slot of the sequence, or a free one for it.
 StepBatch::SequenceSlot &StepBatch::slotOf(SequenceId sequence) {
   constexpr uint64_t spread = 0x9E3779B97F4A7C15; // 2^64 by the golden ratio
   size_t mask = sequenceSlots.size() - 1;

@@ -1,4 +1,4 @@
-//===- StepRows.cpp - the rows of a stage's step, from frames -------------===//
+//===- StepRows.cpp - builds a stage's step from rows of frames -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@ namespace sluice {
 
 namespace {
 
-/// A fork copies at most this many rows of the step that forks it.
+/// A fork copies at most so many rows of the step that forks it.
 constexpr int64_t mirrorsPerRow = CachePages::pageTokens - 1;
 
 } // namespace
@@ -72,7 +72,7 @@ bool StepRows::merge(int32_t index, const Row &again) {
 }
 
 Status StepRows::arrange() {
-  // From how many rows each group has to where each group begins.
+  // Turns the number of rows of each group into the index where it begins.
   int32_t begin = 0;
   for (int32_t &rows : rowsSoFar)
     begin += std::exchange(rows, begin);

@@ -1,13 +1,14 @@
-//===- StepRows.h - the rows of a stage's step, from frames ---------------===//
+//===- StepRows.h - builds a stage's step from rows of frames -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The rows of the step that a stage is forming or computing. While it forms,
-// rows come in any order of sequences; then they are put into a StepBatch,
-// sequence by sequence; then some leave it at checkpoints.
+// The rows of the step that a stage forms or computes. While the step is being
+// formed, rows come with their sequences in any order. arrange() then puts them
+// into a StepBatch, sequence by sequence, and later rows leave it at
+// checkpoints.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,25 +26,24 @@
 
 namespace sluice {
 
-/// Where a row of the step came from: its activations lie in row `frameRow` of
-/// the frame that was enqueued as number `frame`, counted from 0 since the
-/// start.
+/// The origin of a row: its activations lie in row `frameRow` of the frame that
+/// was enqueued as number `frame`, counted from 0.
 struct RowOrigin {
   uint64_t frame = 0;
   int32_t frameRow = 0;
 };
 
-/// Memory is taken by the constructor; no later call allocates.
+/// The constructor allocates all memory; no later call allocates.
 /// Thread-compatible.
 class StepRows {
 public:
-  /// For steps of at most `rows` rows, `outputs` of which want an output, of
-  /// sequences below `sequences`. In the batch, tokens above `lastToken` are
-  /// `lastToken`.
+  /// Makes room for steps of at most `rows` rows, `outputs` of which want an
+  /// output, in sequences with ids below `sequences`. In the batch, tokens
+  /// above `lastToken` are replaced by `lastToken`.
   StepRows(int64_t rows, int64_t outputs, int64_t sequences,
            int32_t lastToken = std::numeric_limits<int32_t>::max());
 
-  /// Starts a step.
+  /// Starts a new step.
   void clear();
 
   bool hasRoom(bool wantsOutput) const {
@@ -51,23 +51,25 @@ public:
            (!wantsOutput || outputs < outputLimit);
   }
 
-  /// Adds a row, for which there is room, to the end of its sequence; its
-  /// index until arrange().
+  /// Adds a row, for which there must be room, at the end of its sequence.
+  /// Returns the row's index, which is valid until arrange().
   int32_t add(const Row &row, RowOrigin origin, SequenceId sequence);
-  /// The row with this index has come again: it wants an output and is certain
-  /// if either of them is. False: no room for the output, nothing changed.
+  /// Merges a repeated row into the row with this index: it wants an output, or
+  /// is certain, if one of them does or is. Returns false, and changes nothing,
+  /// if there is no room for the output.
   bool merge(int32_t index, const Row &again);
   void addCopy(const PageCopy &copy) { copies.push_back(copy); }
   void addMirror(int32_t index, SequenceId sequence) {
     mirrors.push_back({index, sequence});
   }
 
-  /// Puts the rows together by sequence, in the order in which the sequences
-  /// got their first row; so parents still come before their children. Fills
-  /// batch(), rows() and origins(). Errors are mistakes of the caller.
+  /// Groups the rows by sequence, in the order of the sequences' first rows, so
+  /// parents still come before their children. Fills batch(), rows() and
+  /// origins(). Errors are mistakes of the caller.
   Status arrange();
 
-  /// Lets rows leave. Returns the moves; see StepBatch::keep().
+  /// Removes the rows that are not alive. Returns the moves; see
+  /// StepBatch::keep().
   std::span<const RowMove> keep(std::span<const uint8_t> alive);
 
   const StepBatch &batch() const { return steps; }
@@ -82,7 +84,7 @@ private:
     SequenceId sequence = 0;
     int32_t batchRow = 0;
   };
-  /// Of a sequence: which it is in the order of first rows, and in which step.
+  /// The number of a sequence in the order of first rows, in step `step`.
   struct Group {
     uint64_t step = 0;
     int32_t ordinal = 0;
@@ -102,7 +104,7 @@ private:
   StepBatch steps;
   std::vector<Row> rowOf;
   std::vector<RowOrigin> originOf;
-  std::vector<SequenceId> sequenceOf; ///< [row], as arranged
+  std::vector<SequenceId> sequenceOf; ///< [row], as arrange() placed them
   std::vector<RowMove> moves;
 };
 

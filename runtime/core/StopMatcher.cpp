@@ -56,8 +56,8 @@ std::string StopMatcher::push(std::string_view piece) {
     return std::string(piece);
   std::string text = std::move(held);
   held.clear();
-  // Nothing that was held back is a whole stop string: only ends that lie in
-  // the new piece can complete one.
+  // No stop string is complete in the held text, so only ends in the new piece
+  // can complete one.
   size_t decided = text.size();
   text += piece;
   for (size_t end = decided + 1; end <= text.size(); ++end) {

@@ -25,36 +25,36 @@
 
 namespace sluice {
 
-/// Watches a text that arrives in pieces. The text ends before the stop string
-/// that is complete first (the longest, where several end at the same byte);
-/// bytes that may yet turn out to begin one are held back. How the text is cut
-/// into pieces changes nothing. Thread-compatible.
+/// Watches a text that arrives in pieces for stop strings. The text ends before
+/// the stop string that is complete first (the longest, if several end at the
+/// same byte). Bytes that may begin a stop string are held back. The division
+/// into pieces does not change the result. Thread-compatible.
 class StopMatcher {
 public:
   static constexpr size_t maxStrings = 64;
   static constexpr size_t maxStringBytes = 4096;
 
-  /// Errors: an empty stop string, or more or longer ones than the limits.
+  /// Fails on an empty stop string, and if there are too many or too long ones.
   static Expected<StopMatcher> create(std::vector<std::string> strings);
 
-  /// Takes the next piece of text; returns what is certain to be before any
-  /// stop string. After stopped() it takes nothing more and returns "".
+  /// Takes the next piece of text and returns the text that certainly precedes
+  /// any stop string. After stopped() it takes nothing more and returns "".
   std::string push(std::string_view piece);
 
-  /// A stop string is complete.
+  /// Returns whether a stop string is complete.
   bool stopped() const { return match >= 0; }
-  /// Which: an index into the strings; only after stopped().
+  /// Returns the index of that stop string; only valid after stopped().
   size_t matched() const { return static_cast<size_t>(match); }
 
-  /// The text has ended: returns what was held back; "" after stopped().
+  /// Ends the text and returns what was held back; "" after stopped().
   std::string flush();
 
 private:
   explicit StopMatcher(std::vector<std::string> strings);
 
-  /// The longest stop string that `text` ends with, or -1.
+  /// Returns the longest stop string that `text` ends with, or -1.
   int64_t longestMatch(std::string_view text) const;
-  /// Bytes at the end of `text` that may begin a stop string.
+  /// Returns how many bytes at the end of `text` may begin a stop string.
   size_t undecided(std::string_view text) const;
 
   std::vector<std::string> stops;

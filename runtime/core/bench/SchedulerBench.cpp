@@ -1,19 +1,19 @@
-//===- SchedulerBench.cpp - what a scheduling step costs ------------------===//
+//===- SchedulerBench.cpp - the time of a scheduling step -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What a scheduling step costs: from the results of a step in which every
-// request has a row to the frame of the next one. No layers, no threads. The
-// thread's own time, so that what else runs on the machine counts only as far
-// as it takes caches and half of a core.
+// Measures how long a scheduling step takes: from the results of a step in
+// which every request has a row to the frame of the next step, without layers
+// and threads. It measures the thread's own CPU time, so other programs on the
+// machine only matter by the caches and the half of a core that they take.
 //
 //   SluiceSchedulerBench [REQUESTS [STEPS [WAITING]]]
 //
 // With WAITING, the cache has as many pages as a prompt of so many tokens
-// takes, and that prompt waits for them all the while; most of it is kept.
+// takes, and that prompt waits for them all the time; most of it is pinned.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,7 +54,7 @@ static double threadMicros() {
          static_cast<double>(time.tv_nsec) / 1e3;
 }
 
-/// Results for all rows that are to be answered.
+/// Makes results for all rows that want an output.
 static void answer(HeadCommands &commands, ResultFrame &results) {
   results.results.clear();
   for (const StepFrame &frame : commands.launches) {
@@ -70,7 +70,7 @@ static void answer(HeadCommands &commands, ResultFrame &results) {
 
 namespace {
 
-/// Requests that all generate, in steps of all of them.
+/// Runs requests that all generate, in steps of all requests.
 class Rounds {
 public:
   Rounds(int64_t requests, int64_t steps, int64_t waiting)
@@ -81,13 +81,13 @@ public:
     micros.reserve(static_cast<size_t>(steps));
   }
 
-  /// From prompts to the end; times are those of the last round.
+  /// Runs from prompts to the end; the times are those of the last round.
   void round();
   void print() const;
 
 private:
   RequestNumber submit(int64_t tokens, int32_t token, int64_t maxTokens);
-  /// The results of a step, and what follows.
+  /// Handles the results of a step and answers the next one.
   void step() {
     now += std::chrono::milliseconds(10);
     scheduler.onResults(results, now);
@@ -95,7 +95,7 @@ private:
     scheduler.clear();
   }
 
-  /// Until all have ended.
+  /// Runs until all requests have ended.
   void drain() {
     while (scheduler.load().running > 0)
       step();
@@ -124,7 +124,7 @@ void Rounds::round() {
     scheduler.clear();
     drain();
   }
-  // So that pages are full at different steps.
+  // The lengths differ, so that pages become full at different steps.
   for (int64_t i = 0; i < requests; ++i)
     submit(8 + i % 32, static_cast<int32_t>(i), steps + 100);
   answer(scheduler.commands(), results);
@@ -164,7 +164,8 @@ int main(int argc, char **argv) {
   Rounds rounds(argc > 1 ? std::atol(argv[1]) : 1000,
                 argc > 2 ? std::atol(argv[2]) : 1000,
                 argc > 3 ? std::atol(argv[3]) : 0);
-  // As in a server that has run for a while: all memory has been used before.
+  // The first rounds use all memory once, as in a server that has run for a
+  // while.
   rounds.round();
   rounds.round();
   rounds.print();

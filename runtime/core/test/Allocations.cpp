@@ -1,4 +1,4 @@
-//===- Allocations.cpp - memory taken by a program that measures it -------===//
+//===- Allocations.cpp - counts and limits memory allocations -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

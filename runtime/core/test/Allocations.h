@@ -1,4 +1,4 @@
-//===- Allocations.h - memory taken by a program that measures it ---------===//
+//===- Allocations.h - counts and limits memory allocations ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// A sanitizer has an operator new of its own.
+// Sanitizers have their own operator new.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
 #define COUNTS_ALLOCATIONS 0
@@ -23,13 +23,13 @@
 
 namespace sluice::test {
 
-/// How often the program has called operator new so far.
+/// Returns how often the program has called operator new so far.
 int64_t allocations();
-/// And the calling thread.
+/// Returns how often the calling thread has.
 int64_t allocationsOfThread();
 
-/// From now on there is no more memory than so many bytes in one piece, however
-/// much the machine would promise. 0: as much as there is.
+/// Makes every allocation of more than `bytes` bytes fail from now on, even if
+/// the machine would grant it. 0 removes the limit.
 void lackMemoryAbove(size_t bytes);
 
 } // namespace sluice::test

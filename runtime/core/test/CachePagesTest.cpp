@@ -46,7 +46,7 @@ TEST(CachePagesTest, TruncateKeepsThePagesInUse) {
   EXPECT_EQ(pages.pages(id).size(), 1u);
   EXPECT_EQ(pages.pages(id)[0], first);
   EXPECT_EQ(pages.freePages(), 3);
-  pages.truncate(id, 50); // longer: nothing
+  pages.truncate(id, 50); // longer, so nothing changes
   EXPECT_EQ(pages.length(id), 32);
   pages.truncate(id, 0);
   EXPECT_EQ(pages.freePages(), 4);
@@ -78,8 +78,8 @@ TEST(CachePagesTest, LimitsAreChecked) {
   EXPECT_EQ(make(2, 1, int64_t{1} << 62).limits().tokensPerSequence, 64);
 }
 
-/// Any series of calls: each page belongs to one sequence or is free, a model
-/// of plain lengths agrees, and pages that stay in use do not move.
+/// Any series of calls: each page belongs to one sequence or is free, the
+/// lengths agree with a simple model, and pages that stay in use do not move.
 TEST(CachePagesTest, AnySeriesOfCallsKeepsPagesApart) {
   std::mt19937 random(7);
   for (int round = 0; round < 50; ++round) {
@@ -154,14 +154,14 @@ TEST(CachePagesTest, AForkSharesFullPagesAndCopiesTheLast) {
   EXPECT_EQ(pages.holders(pages.pages(a)[1]), 1);
   EXPECT_EQ(pages.freePages(), 1);
 
-  // At a page's start there is nothing to copy, and no page is taken.
+  // At the start of a page there is nothing to copy, and no page is taken.
   Expected<CachePages::Fork> c = pages.fork(a, 64);
   ASSERT_TRUE(c);
   EXPECT_FALSE(c->copy);
   EXPECT_EQ(pages.freePages(), 1);
   EXPECT_EQ(pages.holders(pages.pages(a)[0]), 3);
 
-  // A page is free once its last holder has gone.
+  // A page is free once it has no holder.
   pages.close(a);
   EXPECT_EQ(pages.freePages(), 2);
   pages.close(c->sequence);
@@ -182,14 +182,15 @@ TEST(CachePagesTest, GrowingIntoASharedPageCopiesIt) {
             "cache: sequence 1 shares page 1 and cannot grow without a copy of "
             "it");
   std::optional<PageCopy> copy;
-  ASSERT_TRUE(pages.grow(b, 50, &copy).ok()); // no longer: nothing to copy
+  ASSERT_TRUE(
+      pages.grow(b, 50, &copy).ok()); // no longer, so there is nothing to copy
   EXPECT_FALSE(copy);
   ASSERT_TRUE(pages.grow(b, 70, &copy).ok());
   EXPECT_EQ(copy, (PageCopy{shared, pages.pages(b)[1]}));
   EXPECT_EQ(pages.pages(a)[1], shared);
   EXPECT_EQ(pages.freePages(), 0);
 
-  // The other one is alone with its page now and writes to it as it is.
+  // The other sequence now holds its page alone and writes to it in place.
   pages.truncate(a, 40);
   copy.reset();
   ASSERT_TRUE(pages.grow(a, 41, &copy).ok());
@@ -217,8 +218,8 @@ TEST(CachePagesTest, RefusedForksChangeNothing) {
 
 using Tokens = std::map<SequenceId, std::vector<int>>;
 
-/// Whether each sequence finds its own tokens in its pages, and all pages are
-/// held by who has them.
+/// Checks that each sequence finds its own tokens in its pages, and that the
+/// holders of all pages are right.
 void expectOwnTokens(const CachePages &pages, int64_t count,
                      const Tokens &model, const std::vector<int> &memory) {
   constexpr int64_t pageTokens = CachePages::pageTokens;
@@ -238,8 +239,9 @@ void expectOwnTokens(const CachePages &pages, int64_t count,
 }
 
 /// Any series of calls with forks. A model keeps the tokens of each sequence
-/// and what each page slot holds, and does the copies that it is told; each
-/// sequence must find its own tokens in its pages, whatever the others wrote.
+/// and the content of each page slot, and makes the copies that it is told to.
+/// Each sequence must find its own tokens in its pages, whatever the others
+/// wrote.
 TEST(CachePagesTest, ForkedSequencesNeverSeeEachOthersTokens) {
   std::mt19937 random(11);
   for (int round = 0; round < 60; ++round) {
@@ -331,7 +333,8 @@ TEST(CachePagesTest, ARetainedPageOutlivesItsSequence) {
                          pages.pages(b).end()));
   EXPECT_EQ(pages.pagesOfSequences(), 2);
   EXPECT_EQ(pages.freePages(), 2);
-  ASSERT_TRUE(pages.grow(b, 65).ok()); // behind them: nothing to copy
+  ASSERT_TRUE(
+      pages.grow(b, 65).ok()); // after the shared pages: nothing to copy
   pages.release(begin[1]);
   EXPECT_EQ(pages.holders(begin[1]), 1);
   pages.release(begin[0]);
@@ -341,7 +344,7 @@ TEST(CachePagesTest, ARetainedPageOutlivesItsSequence) {
   EXPECT_EQ(pages.freePages(), 4);
 }
 
-/// What somebody else holds is not written, as what another sequence holds.
+/// A retained page is not written, just as a page of another sequence is not.
 TEST(CachePagesTest, GrowingIntoARetainedPageCopiesIt) {
   CachePages pages = make(2, 1, 64);
   SequenceId a = *pages.open();
@@ -360,8 +363,8 @@ TEST(CachePagesTest, GrowingIntoARetainedPageCopiesIt) {
             "cache: more than 1 open sequences");
 }
 
-/// Whether the pages are held by sequences and by who retains them (`kept`),
-/// and by nobody else.
+/// Checks that the pages are held by the sequences and by retain() (`kept`),
+/// and by nothing else.
 void expectHolders(const CachePages &pages, int64_t count,
                    const std::vector<int32_t> &kept) {
   std::map<int32_t, int32_t> holders, sequences;
@@ -380,14 +383,14 @@ void expectHolders(const CachePages &pages, int64_t count,
   ASSERT_EQ(std::ssize(sequences), pages.pagesOfSequences());
 }
 
-/// Any series of all calls: references are those of the sequences and of who
-/// retains pages, and a page is free when there are none.
+/// Any series of all calls: the holders of a page are the sequences and the
+/// calls of retain(), and a page without holders is free.
 TEST(CachePagesTest, ReferencesAreCountedWhateverHappens) {
   std::mt19937 random(5);
   for (int round = 0; round < 80; ++round) {
     int64_t count = 3 + random() % 24;
     CachePages pages = make(count, 5, 200);
-    std::vector<int32_t> kept; // as often as retained
+    std::vector<int32_t> kept; // each page as often as it is retained
     auto anyOpen = [&]() -> std::optional<SequenceId> {
       SequenceId id = static_cast<SequenceId>(random() % 5);
       return pages.isOpen(id) ? std::optional(id) : std::nullopt;
@@ -397,7 +400,7 @@ TEST(CachePagesTest, ReferencesAreCountedWhateverHappens) {
       std::optional<PageCopy> copy;
       switch (random() % 8) {
       case 0: {
-        // With pages of a sequence, or with such as are only retained.
+        // The pages are those of a sequence, or pages that are only retained.
         std::vector<int32_t> begin;
         for (int32_t page : kept)
           if (begin.size() < 3 && random() % 2 &&

@@ -42,7 +42,7 @@ TEST(EpochBoardTest, ARequestCanEndBeforeAnythingIsConfirmed) {
   EXPECT_EQ(board.get(0), (State{noNode, true}));
 }
 
-/// Each cancel keeps its own time, also where a frame's mark came before it.
+/// Each cancel keeps its own time, even if a frame's mark came before it.
 TEST(EpochBoardTest, CancelsKeepTheirTimes) {
   EpochBoard board(2);
   auto isNode = [](NodeId node) {
@@ -58,7 +58,7 @@ TEST(EpochBoardTest, CancelsKeepTheirTimes) {
   EXPECT_EQ(board.decidedWhen(1, isNode(9)), Time(400));
   EXPECT_EQ(board.decidedWhen(1, isNode(5)), std::nullopt);
   EXPECT_EQ(board.decidedWhen(0, isNode(4)), std::nullopt);
-  // The oldest of several, as far as they are remembered.
+  // The oldest of several cancels, as far as they are remembered.
   for (NodeId node = 10; node < 100; ++node)
     board.publish({1, 0, node, false}, Time(node * 100));
   EXPECT_EQ(board.decidedWhen(1, isNode(4)), std::nullopt);
@@ -77,9 +77,9 @@ TEST(EpochBoardTest, MarksOutOfRangeAreIgnored) {
   EXPECT_EQ(board.changes(), 0u);
 }
 
-/// Threads publish the same marks in orders of their own while one reads: what
-/// it sees only ever gets newer, a count that it has seen stands for marks that
-/// it sees, and in the end the newest mark is there.
+/// Threads publish the same marks, each in its own order, while one thread
+/// reads. What it sees only gets newer, it sees the marks behind each count,
+/// and in the end it sees the newest mark.
 TEST(EpochBoardTest, ThreadsSeeMarksOnlyGetNewer) {
   constexpr int64_t requests = 3, newest = 2000;
   EpochBoard board(requests);
@@ -95,7 +95,7 @@ TEST(EpochBoardTest, ThreadsSeeMarksOnlyGetNewer) {
         seen[request] = now.confirmed;
         confirmed += static_cast<uint64_t>(now.confirmed + 1);
       }
-      // Each change moved one request on by at least one node.
+      // Each change advanced one request by at least one node.
       ASSERT_GE(confirmed, changes);
     }
   });

@@ -1,4 +1,4 @@
-//===- FairQueueingTest.cpp - queue priorities that are fair --------------===//
+//===- FairQueueingTest.cpp - fair queue priorities for tenants -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ using namespace sluice;
 
 namespace {
 
-/// Requests that have names, and nothing but their queue priorities.
+/// Requests with names and nothing but queue priorities.
 struct Turns {
   FairQueueing fair;
   std::map<RequestNumber, std::pair<std::string, TenantNumber>> names;
@@ -40,7 +40,7 @@ struct Turns {
     fair.remove(number, names.at(number).second);
     priorities.erase(number);
   }
-  /// Names in the order of their queue priorities.
+  /// Returns the names in the order of the queue priorities.
   std::string order() const {
     std::map<QueuePriority, std::string> sorted;
     for (const auto &[number, queuePriority] : priorities)
@@ -101,7 +101,7 @@ TEST(FairQueueingTest, NobodySavesUpShares) {
     running = next;
     priorities.virtualNow = priorities.priorities.at(running).at;
   }
-  // Who has been away begins with the others, not before them.
+  // A tenant that was away begins with the other tenants, not before them.
   priorities.add("x", 2);
   priorities.add("a", 1);
   priorities.add("y", 2);

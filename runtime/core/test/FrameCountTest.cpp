@@ -1,4 +1,4 @@
-//===- FrameCountTest.cpp - frames that are lost, or come twice -----------===//
+//===- FrameCountTest.cpp - lost and repeated frames are detected ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -31,8 +31,8 @@ int32_t add(GuessTree &tree, NodeId node, int32_t parent, int32_t token,
   return index;
 }
 
-/// Root 10; behind it 11 (token 1) and 12 (token 2); behind 11 13, behind 12 14
-/// and 15; behind 13 16.
+/// Root 10; below it 11 (token 1) and 12 (token 2); below 11: 13; below 12: 14
+/// and 15; below 13: 16.
 GuessTree family() {
   GuessTree tree(16);
   tree.reset(10, 9, 5, 0);
@@ -92,7 +92,7 @@ TEST(GuessTreeTest, TheLeastLikelyLeafGoes) {
   EXPECT_EQ(numbers(tree), (Nodes{10, 11, 12, 13, 14, 16}));
   EXPECT_EQ(tree.nodes()[2].children, 1);
   EXPECT_EQ(tree.nodes()[5].parentIndex, 3);
-  // 12 is no leaf, and the others are likelier.
+  // 12 is no leaf, and the other guesses are likelier.
   EXPECT_FALSE(tree.dropWorstBelow(0.1));
   tree.nodes()[4].launched = true;
   EXPECT_TRUE(tree.dropWorstBelow(0.2));
@@ -121,7 +121,7 @@ TEST(GuessTreeTest, AFullTreeTakesNothing) {
   EXPECT_EQ(tree.root().children, 1);
 }
 
-/// Against descent by following parents.
+/// Compared with descent by following parents.
 TEST(GuessTreeTest, RandomTreesKeepWhatDescends) {
   std::mt19937 random(3);
   for (int round = 0; round < 300; ++round) {

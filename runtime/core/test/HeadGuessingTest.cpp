@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the head asks of the draft and which guesses it sends, rule by rule, in
-// Async and in Sync mode.
+// Tests rule by rule, in Async and in Sync mode, which rows the head sends to
+// the draft and which guesses it sends to the stages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ TEST(HeadGuessingTest, TheDraftExpandsTheLikeliestFirst) {
   script.guess({{0, {{20, 0.5f}, {30, 0.4f}, {40, 0.3f}}}});
   EXPECT_EQ(script.drafted(), (NodeIds{1, 2}));
   script.guess({{1, {{21, 0.9f}}}, {2, {{31, 0.1f}}}});
-  // 0.45 behind node 1, 0.04 behind node 2, and 0.3.
+  // 0.45 below node 1, 0.04 below node 2, and 0.3.
   EXPECT_EQ(script.drafted(), (NodeIds{3, 4}));
   EXPECT_EQ(script.last.drafts[0].marks.size(), 1u);
   EXPECT_EQ(script.last.drafts[0].marks[0].confirmed, 0);
@@ -48,8 +48,8 @@ TEST(HeadGuessingTest, TheDraftExpandsTheLikeliestFirst) {
 
 TEST(HeadGuessingTest, TheDraftIsSentWhatItDidNotAnswerFor) {
   TwoGuesses script;
-  // NodeIds 2 and 3 are with the draft. Both come true or die meanwhile, and
-  // then one more row is confirmed.
+  // Nodes 2 and 3 are with the draft. Meanwhile one comes true and the other
+  // dies, and then one more row is confirmed.
   script.result(1, 20);
   script.result(2, 50);
   NodeId tip = script.launched().at(0);
@@ -128,8 +128,8 @@ TEST(HeadGuessingTest, ADeadSlotEndsAtOnce) {
   script.wait(5);
   EXPECT_EQ(script.launched(), (NodeIds{1}));
   script.wait(6);
-  // The guess's step is running when it dies, and the row that takes its place
-  // starts a slot of its own now.
+  // The guess's step is running when the guess dies. The row that takes its
+  // place starts a slot of its own now.
   script.result(0, 99);
   EXPECT_EQ(script.launched().size(), 1u);
   script.guess({});
@@ -151,7 +151,7 @@ TEST(HeadGuessingTest, WithoutContinuityGuessesGoInBursts) {
   EXPECT_TRUE(script.last.drafts.empty());
   script.wait(10);
   EXPECT_TRUE(script.launched().empty());
-  // It came true, so no guess is outstanding now.
+  // The guess came true, so no guess is outstanding now.
   script.result(0, 20);
   EXPECT_EQ(script.launched(), (NodeIds{2}));
 }
@@ -204,7 +204,8 @@ TEST(HeadGuessingTest, SyncDraftsVerifiesAndWaits) {
   script.options = {.mode = SpeculationMode::Sync, .depth = 2, .width = 1};
   script.submit({5, 6});
   EXPECT_EQ(script.launched(), (NodeIds{0, 1}));
-  // The draft sees the prompt, but guesses only once its token is known.
+  // The draft gets the prompt, but guesses only once the prompt's token is
+  // known.
   ASSERT_EQ(script.drafted(), (NodeIds{0, 1}));
   EXPECT_FALSE(script.last.drafts[0].rows[1].wantsOutput);
   script.guess({});
@@ -247,7 +248,7 @@ TEST(HeadGuessingTest, SyncTreeIsABeam) {
   script.guess({{1, {{20, 0.6f}, {30, 0.3f}, {40, 0.1f}}}});
   EXPECT_EQ(script.drafted(), (NodeIds{2, 3}));
   script.guess({{2, {{21, 0.5f}, {22, 0.1f}}}, {3, {{31, 0.9f}, {32, 0.05f}}}});
-  // Of the second level, 0.30 behind node 2 and 0.27 behind node 3.
+  // Of the second level: 0.30 below node 2 and 0.27 below node 3.
   ASSERT_EQ(script.launched().size(), 5u);
   Tokens tokens;
   for (const Row &row : script.last.launches[0].rows)

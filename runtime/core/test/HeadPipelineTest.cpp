@@ -1,16 +1,17 @@
-//===- HeadPipelineTest.cpp - the head and a model of a pipeline ----------===//
+//===- HeadPipelineTest.cpp - the head with a model of a pipeline ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The head against the model of a pipeline in PipelineModel.h. The first half
-// runs thousands of wild schedules (random times, late and doubled cancels,
-// dead rows found or not, users who go away) in every mode and asks for what
-// must hold in each: the true text, one end for each request, nothing held,
-// counters that add up. The second half measures speed under exact times,
-// against the plain pipeline and against what no schedule can exceed.
+// Runs the head with the model of a pipeline in PipelineModel.h. The first half
+// runs thousands of wild schedules (random times, late and repeated cancels,
+// dead rows found or not, users who cancel) in every mode and checks what must
+// hold in each: the true text, one end for each request, nothing held at the
+// end, counters that add up. The second half measures speed under exact times
+// and compares it with the plain pipeline and with a bound that no schedule can
+// exceed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +24,7 @@ using namespace sluice::test;
 
 namespace {
 
-/// The step of a CPU stage: the second row is cheap, each further one is not.
+/// Step times of a CPU stage: the second row is cheap, further rows are not.
 double cpuMillis(int64_t rows) {
   return rows == 1 ? 61 : 77 + 38.0 * static_cast<double>(rows - 2);
 }
@@ -115,7 +116,7 @@ RequestSpec randomRequest(std::mt19937_64 &random, const WildRun &run) {
   return spec;
 }
 
-/// What every request must have come to.
+/// Checks the outcome of a request.
 void expectRight(const PipelineModel &model, const ModelRequest &request) {
   FinishReason reason = FinishReason::Error;
   std::vector<int32_t> truth = model.truth(request.spec, reason);
@@ -171,7 +172,7 @@ TEST(HeadPipelineTest, WildSchedulesChangeNothing) {
 struct Speed {
   double perSecond = 0;
   SpeculationCounters counters;
-  /// Guesses that came true for each one that did not.
+  /// The number of guesses that came true for each one that did not.
   double run = 0;
 };
 
@@ -225,7 +226,7 @@ Speed plain(const PipelineModelOptions &options) {
   return measure({.mode = SpeculationMode::Off}, options, 50);
 }
 
-/// The best of batches and of single rows, over depths.
+/// Returns the best speed of batches and of single rows, over all depths.
 double bestSync(const PipelineModelOptions &options) {
   double best = 0;
   for (int64_t depth : {1, 2, 4, 8})
@@ -252,8 +253,8 @@ TEST(HeadPipelineTest, SpeculationNeverCosts) {
     }
 }
 
-/// Almost nothing is sent once it is known to be of no use, and all of it again
-/// when the draft is good again.
+/// Almost nothing is sent once guesses are known to be useless, and everything
+/// is sent again once the draft is good again.
 TEST(HeadPipelineTest, SpeculationStopsAndStartsAgain) {
   PipelineModelOptions options = oracle(0.9, cpuMillis);
   options.rightFrom = 1 << 30;
@@ -265,7 +266,7 @@ TEST(HeadPipelineTest, SpeculationStopsAndStartsAgain) {
             1.5 * plain(options).perSecond);
 }
 
-/// The bound leaves out that a step's first row costs more than the others, and
+/// The bound ignores that a step's first row costs more than the others, and
 /// that the first slots are not full.
 TEST(HeadPipelineTest, AsyncComesNearTheBound) {
   double gain = 0, max = 0;
@@ -291,7 +292,7 @@ TEST(HeadPipelineTest, FreeRowsAreFilledWithATree) {
   Speed chain = measure({.width = 1}, options);
   Speed tree = measure({.width = 4}, options);
   EXPECT_GE(tree.perSecond, 1.2 * chain.perSecond);
-  // Where rows cost, the tree does no harm.
+  // If rows are expensive, the tree does no harm.
   options.stepMillis = cpuMillis;
   EXPECT_GE(measure({.width = 4}, options).perSecond,
             0.98 * measure({.width = 1}, options).perSecond);

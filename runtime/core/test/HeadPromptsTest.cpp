@@ -1,4 +1,4 @@
-//===- HeadPromptsTest.cpp - prompts beside rows that generate ------------===//
+//===- HeadPromptsTest.cpp - prompts beside generating requests -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@ int64_t rowsOf(const StepFrame &frame, RequestId request) {
                        [&](const Row &row) { return row.request == request; });
 }
 
-/// Steps take 10 ms and 0.1 ms for each row after the first.
+/// Steps take 10 ms, plus 0.1 ms for each row after the first.
 struct Prompts : SchedulerScript {
   Prompts() {
     limits.requests = 8;
@@ -30,13 +30,13 @@ struct Prompts : SchedulerScript {
     limits.prefillRows = 512;
     times = {ms(10), std::chrono::microseconds(100)};
   }
-  /// So many requests that generate all the while.
+  /// Submits so many requests that generate all the time.
   void generate(int32_t requests) {
     for (int32_t i = 0; i < requests; ++i)
       submit(prompt(100 + i, 1), 3000);
     run(now + ms(50));
   }
-  /// Frames with rows of prompts since the one with this number.
+  /// Returns the frames with prompt rows since frame `first`.
   std::vector<const Arrived *> chunksSince(size_t first) const {
     std::vector<const Arrived *> chunks;
     for (size_t i = first; i < stages->arrived().size(); ++i)
@@ -57,7 +57,7 @@ TEST(HeadPromptsTest, ChunksKeepTheBoundBetweenTwoTokens) {
   size_t first = s.stages->arrived().size();
   RequestNumber late = s.submit(prompt(0, 1000), 5);
   s.run(s.now + ms(500));
-  // 101 rows take 20 ms, and 5 of them are the others'.
+  // 101 rows take 20 ms, and 5 of them are those of other requests.
   std::vector<const Arrived *> chunks = s.chunksSince(first);
   ASSERT_EQ(chunks.size(), 11u);
   for (const Arrived *each : chunks) {
@@ -73,7 +73,7 @@ TEST(HeadPromptsTest, ChunksDoNotShareAStepInAStagesMailbox) {
   for (int64_t stages : {2, 3, 4}) {
     Prompts s;
     s.limits.stages = stages;
-    // 20 ms for each stage: 101 rows.
+    // 20 ms for each stage allow 101 rows.
     s.limits.interTokenLatency = ms(20) * stages;
     s.generate(6);
     for (int32_t i = 0; i < 4; ++i) {
@@ -138,7 +138,7 @@ TEST(HeadPromptsTest, WhereNobodyGeneratesStepsAreFull) {
   ASSERT_EQ(chunks.size(), 5u);
   EXPECT_EQ(chunks[0]->known, 64);
   EXPECT_EQ(chunks[4]->known, 44);
-  // Two at a time, so that the stage does not wait.
+  // Two chunks leave at a time, so that the stage does not wait.
   EXPECT_EQ(chunks[1]->at, chunks[0]->at);
   EXPECT_GT(chunks[2]->at, chunks[1]->at);
 }
@@ -206,7 +206,7 @@ TEST(HeadPromptsTest, AnUrgentPromptIsTheLongestWaiting) {
   EXPECT_EQ(rowsOf(frame, 2), 32 /* of 64 */);
   EXPECT_EQ(rowsOf(frame, 1), 32);
   s.run(s.now + ms(60));
-  // The shorter one is done sooner, the urgent one is never held up by it.
+  // The shorter prompt is done sooner, but never delays the urgent one.
   EXPECT_GE(rowsOf(s.chunksSince(first).at(1)->frame, 2), 32);
 }
 
@@ -230,7 +230,7 @@ TEST(HeadPromptsTest, WithSeveralStagesRequestsTakeTurnsInAsManyGroups) {
     s.limits.stages = stages;
     s.times = {ms(10), Time(0)};
     s.generate(8);
-    s.run(s.now + ms(300)); // until the groups have found themselves
+    s.run(s.now + ms(300)); // until the requests have formed groups
     size_t first = s.stages->arrived().size();
     Time began = s.now;
     s.run(began + ms(400));
@@ -247,7 +247,7 @@ TEST(HeadPromptsTest, WithSeveralStagesRequestsTakeTurnsInAsManyGroups) {
 // How long a request waits
 //===----------------------------------------------------------------------===//
 
-/// Random requests, of which each has a slot at once.
+/// Random requests, each of which has a slot at once.
 class RandomPrompts {
 public:
   explicit RandomPrompts(uint64_t seed) : random(seed) {
@@ -281,8 +281,9 @@ private:
     return low + static_cast<int64_t>(random() %
                                       static_cast<uint64_t>(high - low + 1));
   }
-  /// Rows that a prompt's step has at least, where there are so many. Under a
-  /// bound that is a quarter of the shortest step: 25 rows or more.
+  /// Returns how many rows of prompts a step has at least, if there are so
+  /// many. Under a bound that is a quarter of the shortest step: 25 rows or
+  /// more.
   int64_t minBudget() const {
     int64_t max = s.limits.interTokenLatency > Time(0)
                       ? 16
@@ -290,7 +291,8 @@ private:
     return std::max(max, std::min<int64_t>(16, s.limits.prefillRows));
   }
 
-  /// Who generates has a row in every step: no gap is longer than a step.
+  /// A generating request has a row in every step: no gap is longer than a
+  /// step.
   void checkGaps(const SchedulerScript::Reported &each) const {
     int64_t others = s.limits.requests;
     Time longest = s.times.step(s.limits.prefillRows + others);
@@ -300,9 +302,9 @@ private:
     EXPECT_LE(each.longestGap, longest);
   }
 
-  /// Who came first has half of each step with prompts. So nobody waits for
-  /// more of them than the prompts of those before and its own have halves,
-  /// and those that were under way when it came.
+  /// The earliest request has half of each step with prompt rows. So a request
+  /// waits for no more of them than the prompts before it and its own have
+  /// halves, plus those that were under way when it came.
   void checkPrompt(RequestNumber number,
                    const SchedulerScript::Reported &each) {
     int64_t half = (minBudget() + 1) / 2;
@@ -324,7 +326,7 @@ private:
 
   std::mt19937_64 random;
   Prompts s;
-  std::vector<size_t> framesBefore; ///< that had left when it came
+  std::vector<size_t> framesBefore; ///< frames that had left when it came
 };
 
 TEST(HeadPromptsTest, NobodyWaitsForItsNextRowForEver) {
@@ -348,7 +350,7 @@ struct Sharing : Prompts {
     limits.pages = 64;
     limits.sharesPrefixes = true;
   }
-  /// The frame in which the request in this slot was opened last, or nothing.
+  /// Returns the frame in which the slot's last request was opened, or null.
   const Arrived *opened(RequestId slot) const {
     const Arrived *found = nullptr;
     for (const Arrived &each : stages->arrived())
@@ -392,7 +394,7 @@ TEST(HeadPromptsTest, WhatWasGeneratedIsSharedToo) {
   s.submit(text, 5);
   s.runAll();
   s.check();
-  // Of 80 tokens; the last one's row is not computed in the first run.
+  // Of 80 tokens; the first run does not compute the row of its last token.
   EXPECT_EQ(s.scheduler->rows().ledger().foundTokens(), 64);
 }
 
@@ -401,8 +403,8 @@ TEST(HeadPromptsTest, APinnedPageIsThereBeforeWhoBeginsWithIt) {
   Text text = prompt(0, 40);
   s.submit(text, 1);
   s.run(ms(1000));
-  // Its page was kept by the frame that closed it; at the next moment both are
-  // wanted by two others.
+  // The frame that closed the request pinned its page. Right after it, two
+  // other requests want that page.
   s.submit(text, 3);
   s.submit(text, 3);
   s.runAll();

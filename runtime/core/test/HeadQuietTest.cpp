@@ -1,12 +1,12 @@
-//===- HeadQuietTest.cpp - frames that follow in silence ------------------===//
+//===- HeadQuietTest.cpp - frames that follow after silence ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Empty frames that follow where no answer comes, so that whoever gets one
-// misses a frame that was lost.
+// Tests the frames without rows that the head sends if no answer comes, so that
+// their receiver notices that an earlier frame was lost.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using namespace sluice::test;
 
 namespace {
 
-/// A request of two tokens whose row is under way, without guesses.
+/// A request of two tokens, without guesses, whose row is under way.
 struct OneUnderWay : Script {
   explicit OneUnderWay(double quiet) {
     options.mode = SpeculationMode::Off;
@@ -27,7 +27,7 @@ struct OneUnderWay : Script {
     EXPECT_EQ(launched(), (NodeIds{0, 1}));
   }
 
-  /// Waits so long; whether an empty frame has left, and nothing else.
+  /// Waits and returns whether a frame without rows has left, and nothing else.
   bool followsAfter(double time) {
     wait(time);
     bool isEmpty = last.launches.size() == 1 && last.launches[0].isTombstone();
@@ -54,7 +54,7 @@ TEST(HeadQuietTest, EachFollowsAfterTwiceTheTime) {
   EXPECT_EQ(script.last.wake, millis(700));
 }
 
-/// So that who gets it can tell what is missing.
+/// The frame is counted, so that its receiver can tell what is missing.
 TEST(HeadQuietTest, ItIsCountedAsAllFramesAre) {
   OneUnderWay script(100);
   ASSERT_TRUE(script.followsAfter(100));
@@ -71,8 +71,8 @@ TEST(HeadQuietTest, AnAnswerBeginsTheTimeAgain) {
   EXPECT_TRUE(script.followsAfter(100));
 }
 
-/// With a way that takes longer than the quiet time there would be one under
-/// way for ever.
+/// If a round trip took longer than the quiet time, there would always be such
+/// a frame under way.
 TEST(HeadQuietTest, ThatOneComesBackIsNoAnswer) {
   OneUnderWay script(100);
   ASSERT_TRUE(script.followsAfter(100));

@@ -1,11 +1,11 @@
-//===- HeadScript.h - tests of the head, event by event -------------------===//
+//===- HeadScript.h - steps through the head event by event ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A head and the events of a test, each written out, with what the last event
+// A head for tests that write out each event; `last` has what the last event
 // led to.
 //
 //===----------------------------------------------------------------------===//
@@ -28,7 +28,8 @@ inline Time millis(double count) {
   return Time(static_cast<int64_t>(count * 1e6));
 }
 
-/// Steps take 10 ms, plus `perRow` for each row after the first; four stages.
+/// Step times of 10 ms, plus `perRow` for each row after the first; four
+/// stages.
 inline PipelineTimes timesWith(double perRow) {
   std::array<Time, StepTimes::rowCounts.size()> steps, drafts;
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -79,14 +80,14 @@ struct Script {
     head->onResults(frame, now);
     take();
   }
-  /// So many frames have passed all stages.
+  /// Reports that the first `frames` frames have passed all stages.
   void passed(uint64_t frames) {
     ResultFrame frame;
     frame.launched = frames;
     head->onResults(frame, now);
     take();
   }
-  /// The draft's answer to its frame: candidates for some of its rows.
+  /// Sends the draft's answer: candidates for some rows of its frame.
   void guess(std::vector<std::pair<NodeId, std::vector<Candidate>>> guesses) {
     GuessFrame frame;
     frame.step = draftStep++;
@@ -102,10 +103,10 @@ struct Script {
     take();
   }
   uint64_t draftStep = 0;
-  /// StepFrame::launched of the frame that brought a row.
+  /// [row]: StepFrame::launched of the frame that carried it.
   std::map<std::pair<RequestId, NodeId>, uint64_t> frameOf;
 
-  /// The nodes of the only launched frame.
+  /// Returns the nodes of the only launched frame.
   NodeIds launched() {
     EXPECT_LE(last.launches.size(), 1u);
     return last.launches.empty() ? NodeIds() : nodesOf(last.launches[0]);
@@ -129,8 +130,8 @@ struct Script {
   const SpeculationCounters &counters() const { return head->counters(0); }
 };
 
-/// Rows 0, 1 are the prompt; the draft has answered with nodes 2 (token 20) and
-/// 3 (token 30) behind row 1, and both are in flight.
+/// Rows 0 and 1 are the prompt. The draft has answered with nodes 2 (token 20)
+/// and 3 (token 30) below row 1, and both are in flight.
 struct TwoGuesses : Script {
   TwoGuesses() {
     submit({5, 6});

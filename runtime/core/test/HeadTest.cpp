@@ -1,12 +1,13 @@
-//===- HeadTest.cpp - the head's rules one by one -------------------------===//
+//===- HeadTest.cpp - the rules of the head -------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What the head does with requests and results, rule by rule. Guessing is in
-// HeadGuessingTest.cpp, schedules at random are in HeadPipelineTest.cpp.
+// Tests rule by rule what the head does with requests and results.
+// HeadGuessingTest.cpp tests guesses, and HeadPipelineTest.cpp random
+// schedules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +67,8 @@ TEST(HeadTest, LimitsAndRequestsAreChecked) {
   EXPECT_EQ(spec.prompt, Tokens{1});
 }
 
-/// What the ranks' check of frames would take for the end of the pipeline.
+/// Numbers that a rank's check of frames would end the pipeline over end one
+/// request.
 TEST(HeadTest, NumbersOfARequestEndThatRequestAlone) {
   Script script;
   script.limits.vocabSize = 100;
@@ -117,7 +119,8 @@ TEST(HeadTest, PromptLeavesInChunks) {
   EXPECT_EQ(Script::nodesOf(script.last.launches[2]), (NodeIds{6}));
   EXPECT_EQ(script.last.launches[0].opens[0].promptTokens, 7);
 
-  // The draft gets the same, one frame after another, and goes on beyond it.
+  // The draft gets the same rows, one frame after another, and goes on beyond
+  // them.
   ASSERT_EQ(script.drafted(), (NodeIds{0, 1, 2}));
   EXPECT_EQ(script.last.drafts[0].opens.size(), 1u);
   script.guess({});
@@ -134,7 +137,7 @@ TEST(HeadTest, PromptLeavesInChunks) {
   EXPECT_FALSE(script.last.launches[0].rows[0].certain);
 }
 
-/// Two chunks for each stage, and the next one when the first has passed.
+/// Two chunks leave for each stage, and the next one when the first has passed.
 TEST(HeadTest, LongPromptKeepsTheStagesBusyAndNoMore) {
   Script script;
   script.options.mode = SpeculationMode::Off;
@@ -168,7 +171,7 @@ TEST(HeadTest, TheTextEndsExactlyOnce) {
   ASSERT_EQ(script.last.launches.size(), 1u);
   EXPECT_EQ(script.last.launches[0].closes, (std::vector<RequestId>{0}));
 
-  // A stop token is no part of the text, also where the length is reached.
+  // A stop token is not part of the text, even if the length is reached.
   script.submit({1}, 1, {9});
   script.result(2, 9);
   EXPECT_TRUE(script.tokens().empty());
@@ -186,7 +189,7 @@ TEST(HeadTest, TheContextEndsTheText) {
   Script script;
   script.limits.contextLength = 3;
   script.submit({1, 2});
-  // Row 2 is the last that there is room for, so that nothing follows it.
+  // Row 2 is the last with room, so nothing follows it.
   script.guess({{1, {{20, 0.9f}}}});
   EXPECT_TRUE(script.last.drafts.empty());
   script.wait(5);
@@ -202,7 +205,7 @@ TEST(HeadTest, TheContextEndsTheText) {
 TEST(HeadTest, NoRowLeavesThatNoTokenNeeds) {
   Script script;
   script.submit({1}, 2);
-  // Two tokens: the prompt's own, and one guess's.
+  // Two tokens remain: the prompt's own, and that of one guess.
   script.guess({{0, {{20, 0.9f}}}});
   EXPECT_TRUE(script.last.drafts.empty());
   script.wait(5);
@@ -231,8 +234,8 @@ TEST(HeadTest, FinishingLetsGoOfEverything) {
   script.take();
   EXPECT_TRUE(script.last.finished.empty());
 
-  // The draft is told once it has answered, and then hears of the next request
-  // in the slot, whose numbers go on.
+  // The draft hears of the end once it has answered, and then of the slot's
+  // next request, whose node numbers continue.
   EXPECT_TRUE(script.last.drafts.empty());
   script.submit({8});
   EXPECT_EQ(script.launched(), (NodeIds{4}));
@@ -246,7 +249,7 @@ TEST(HeadTest, FinishingLetsGoOfEverything) {
   EXPECT_EQ(script.drafted(), (NodeIds{4}));
   EXPECT_EQ(script.last.drafts[0].opens.size(), 1u);
 
-  // Late answers to the request before mean nothing, but are counted.
+  // Late answers to the slot's last request have no effect, but are counted.
   script.result(1, 20);
   EXPECT_EQ(script.head->totals().computedDead, 0);
   script.result(2, 21);
@@ -265,9 +268,9 @@ TEST(HeadTest, WhatTheUserEndsIsNotCountedAsWrong) {
   script.head->finish(0, FinishReason::Timeout, script.now);
   script.take();
   EXPECT_EQ(script.last.finished[0].reason, FinishReason::Timeout);
-  script.result(2, 21); // came true before the end
+  script.result(2, 21); // came true before the request ended
   EXPECT_EQ(script.counters().computedDead, 0);
-  script.result(3, 21); // did not
+  script.result(3, 21); // did not come true
   EXPECT_EQ(script.counters().computedDead, 1);
   EXPECT_EQ(script.counters().accepted, 1);
   EXPECT_EQ(script.counters().cancelled, 1);
@@ -288,7 +291,7 @@ TEST(HeadTest, ARightGuessKeepsThePipeFull) {
   EXPECT_FALSE(script.last.cancels[0].ended);
   EXPECT_EQ(script.counters().accepted, 1);
   EXPECT_EQ(script.counters().cancelled, 1);
-  // The sibling's result may come all the same.
+  // The sibling's result may still come.
   script.result(3, 1);
   EXPECT_TRUE(script.tokens().empty());
   EXPECT_EQ(script.counters().computedDead, 1);

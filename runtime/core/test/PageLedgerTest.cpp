@@ -1,4 +1,4 @@
-//===- PageLedgerTest.cpp - who has how many pages of the cache -----------===//
+//===- PageLedgerTest.cpp - the head's account of cache pages -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -46,7 +46,7 @@ Orders take(PageLedger &ledger) {
 }
 
 //===----------------------------------------------------------------------===//
-// Case by case
+// Single cases
 //===----------------------------------------------------------------------===//
 
 TEST(PageLedgerTest, ARequestHasThePagesOfItsTokensAndNoMore) {
@@ -135,7 +135,7 @@ TEST(PageLedgerTest, WhatIsPinnedGivesWayAndTheStagesAreTold) {
   SharedPage second = take(ledger).pins[1].page;
   ledger.close(0);
   ASSERT_TRUE(ledger.open(1, count(64, 500), 0));
-  // The page at the text's end goes first.
+  // The page at the end of the text is evicted first.
   EXPECT_EQ(take(ledger).unpins, std::vector<SharedPage>{second});
   EXPECT_EQ(ledger.pinned(), 1);
 }
@@ -181,11 +181,11 @@ TEST(PageLedgerTest, KnowsWhoBeginsWithWhatIsOnlyBeingPinned) {
 }
 
 //===----------------------------------------------------------------------===//
-// Against pages that are counted one by one
+// Compared with pages that are counted one by one
 //===----------------------------------------------------------------------===//
 
-/// A stage's cache that does what the ledger orders: physical pages with counts
-/// of who holds them.
+/// A stage's cache that carries out the ledger's orders: physical pages with
+/// counts of their holders.
 class Cache {
 public:
   struct Request {
@@ -193,7 +193,7 @@ public:
     std::vector<int64_t> pages;
   };
   struct Pinned {
-    Text text; ///< from its start to the end of this page
+    Text text; ///< from the start of the text to the end of this page
     int64_t page = 0;
   };
 
@@ -229,7 +229,7 @@ public:
   }
   void close(RequestId id) { requests.erase(id); }
 
-  /// Pages of requests and pinned ones.
+  /// Returns how many pages requests use or are pinned.
   int64_t inUse() const {
     std::set<int64_t> pages = ofRequests();
     for (const auto &[name, each] : pinned)
@@ -242,7 +242,7 @@ public:
       pages.insert(request.pages.begin(), request.pages.end());
     return pages;
   }
-  /// Pages of the longest pinned prefix of `text`, by name.
+  /// Returns the pages of the longest pinned prefix of `text`.
   std::vector<SharedPage> known(const Text &text, int64_t max) const {
     std::map<int64_t, SharedPage> byLength;
     for (const auto &[name, each] : pinned)
@@ -302,7 +302,7 @@ private:
     return low + static_cast<int64_t>(random() %
                                       static_cast<uint64_t>(high - low + 1));
   }
-  /// Texts that begin alike: pages of one of two kinds, and a tail.
+  /// Returns texts with equal prefixes: pages of one of two kinds, and a tail.
   Text randomText() {
     Text text;
     for (int64_t remaining = upTo(0, 4); remaining > 0; --remaining)
@@ -310,8 +310,8 @@ private:
     text.insert(text.end(), static_cast<size_t>(upTo(1, 40)), 1);
     return text;
   }
-  /// Pinned pages that a request uses: those of its own prefix, as far as
-  /// the ledger was told of them.
+  /// Returns the pinned pages that a request uses: those of its own prefix, as
+  /// far as the ledger knows it.
   std::set<SharedPage> pinnedBy(RequestId id) const {
     std::vector<SharedPage> path =
         cache.known(texts.at(id), ledger.pinnedPages(id));
@@ -323,7 +323,7 @@ private:
       all.merge(pinnedBy(id));
     return all;
   }
-  /// Pages that nobody needs, counted one by one.
+  /// Returns the pages that no request needs, counted one by one.
   int64_t available() const {
     std::set<int64_t> used = cache.ofRequests();
     for (SharedPage name : pinned())
@@ -387,15 +387,16 @@ private:
       sync();
   }
 
-  /// A frame: drops, opens, rows, keeps. What it brings together fits the
-  /// cache.
+  /// Makes a frame that unpins, opens, computes rows and pins. Its combined
+  /// orders fit the cache.
   void sync() {
     Orders orders;
     ledger.takeOrders(orders.pins, orders.unpins);
     dropped += std::ssize(orders.unpins);
     for (SharedPage page : orders.unpins)
       cache.unpin(page);
-    // One that begins with what is pinned only now opens by the next frame.
+    // A request that begins with pages that are pinned only now opens with the
+    // next frame.
     std::set<RequestId> later;
     for (RequestId id : opening)
       if (ledger.beginsWithAny(id, orders.pins))
@@ -431,8 +432,8 @@ private:
   int64_t pages;
   PageLedger ledger;
   Cache cache;
-  std::map<RequestId, Text> texts; ///< as far as the ledger knows
-  std::set<RequestId> opening;     ///< not at the stage yet
+  std::map<RequestId, Text> texts; ///< as far as the ledger knows them
+  std::set<RequestId> opening;     ///< not opened at the stage yet
 };
 
 void runLoads(bool ordersAtOnce) {
@@ -458,7 +459,7 @@ TEST(PageLedgerTest, CountsAsACacheWithPagesOneByOne) {
   runLoads(/*ordersAtOnce=*/true);
 }
 
-// Frames leave now and then, and bring what has been decided since the last.
+// Frames leave now and then, and carry what was decided since the last one.
 TEST(PageLedgerTest, OrdersFitTogetherHoweverSeldomFramesLeave) {
   runLoads(/*ordersAtOnce=*/false);
 }

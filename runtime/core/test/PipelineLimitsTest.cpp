@@ -22,8 +22,8 @@ PipelineLimits small() {
   return limits;
 }
 
-/// The head never waits to send: what it has in flight, and the certain row and
-/// the close of each request, which do not wait for room, fit a channel, and a
+/// The head never waits to send: the frames in flight, plus a certain row and a
+/// close for each request, which do not wait for room, fit a channel and a
 /// stage's mailbox.
 TEST(PipelineLimitsTest, WhatIsInFlightFitsAChannelAndAMailbox) {
   for (int64_t requests : {1, 3, 8})

@@ -1,4 +1,4 @@
-//===- PipelineModel.cpp - a pipeline for tests of the head ---------------===//
+//===- PipelineModel.cpp - a simple pipeline for tests of the head --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -88,10 +88,10 @@ std::vector<int32_t> PipelineModel::truth(const RequestSpec &spec,
 }
 
 //===----------------------------------------------------------------------===//
-// The head's commands
+// Commands of the head
 //===----------------------------------------------------------------------===//
 
-/// Notes a row that the head sent, and checks what can be checked.
+/// Notes a row that the head sent, and checks it.
 void PipelineModel::know(const Row &row, bool isPrompt) {
   std::vector<NodeInfo> &table = nodes[static_cast<size_t>(row.request)];
   if (static_cast<size_t>(row.node) >= table.size())
@@ -135,7 +135,7 @@ void PipelineModel::know(const StepFrame &frame) {
   }
 }
 
-/// How many guesses the draft has to keep.
+/// Checks how many guesses the draft has to keep.
 void PipelineModel::checkDraft(const Worker &draft) {
   for (size_t request = 0; request < draft.store.size(); ++request) {
     const std::vector<uint8_t> &store = draft.store[request];
@@ -213,8 +213,8 @@ void PipelineModel::trySubmit() {
   while (!toSubmit.empty() && head.holdings().requests < limits.requests) {
     size_t index = toSubmit.front();
     toSubmit.pop_front();
-    // Which slot it gets is known after the call only, but nothing is looked
-    // up before obey().
+    // The slot is known only after the call, but nothing is looked up before
+    // obey().
     RequestSpec spec = all[index].spec;
     Expected<std::optional<RequestId>> id = head.submit(spec, clock);
     if (!id || !*id) {
@@ -283,7 +283,7 @@ void PipelineModel::arrive(size_t index, StepFrame frame) {
     begin(index);
 }
 
-/// Takes a frame's rows into the step, but for those that are dead.
+/// Takes a frame's rows into the step, except dead ones.
 void PipelineModel::admit(Worker &worker, StepFrame frame) {
   for (const OpenRequest &open : frame.opens) {
     if (worker.open[static_cast<size_t>(open.request)])
@@ -331,7 +331,7 @@ void PipelineModel::begin(size_t index) {
   while (!worker.mailbox.empty() && !closes) {
     StepFrame frame = std::move(worker.mailbox.front());
     worker.mailbox.pop_front();
-    // What is closed here is opened again in a later step, if at all.
+    // A slot that is closed here is opened again in a later step, if at all.
     closes = !frame.closes.empty() || (options.wild && random() % 4 == 0) ||
              worker.isDraft;
     admit(worker, std::move(frame));
@@ -350,7 +350,7 @@ void PipelineModel::begin(size_t index) {
      [this, index, generation] { end(index, generation); });
 }
 
-/// Something was published: the worker looks at its next checkpoint.
+/// Something was published: the worker checks at its next checkpoint.
 void PipelineModel::schedule(size_t index) {
   Worker &worker = workers[index];
   if (!worker.busy || worker.millis <= 0)
@@ -370,7 +370,7 @@ void PipelineModel::checkpoint(size_t index, uint64_t generation) {
   Worker &worker = workers[index];
   if (!worker.busy || worker.generation != generation)
     return;
-  // A step may come to its end before it looks again.
+  // A step may end before the worker checks again.
   if (options.wild && random() % 4 == 0)
     return;
   size_t before = worker.step.rows.size();

@@ -1,15 +1,15 @@
-//===- PipelineModel.h - a pipeline for tests of the head -----------------===//
+//===- PipelineModel.h - a simple pipeline for tests of the head ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A small model of the stages, the draft and the links between them, for tests
-// of the head: queues, times and the rule by which rows die, no layers. The
-// true next token is a hash of the path, so that anything the head does must
-// give the same text. What the head may rely on is checked: a living row finds
-// its parent wherever it comes.
+// A simple model of the stages, the draft and the links between them, for tests
+// of the head: it has queues, times and the rule by which rows die, but no
+// layers. The true next token is a hash of the path, so the head must give the
+// same text whatever it does. The model also checks that a living row finds its
+// parent wherever it arrives.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,26 +28,27 @@ namespace sluice::test {
 
 struct PipelineModelOptions {
   int64_t stages = 8;
-  /// Of a step of so many rows.
+  /// Returns how long a step of `rows` rows takes.
   std::function<double(int64_t rows)> stepMillis;
   std::function<double(int64_t rows)> draftMillis;
   double linkMillis = 0.2;
-  int64_t checkpoints = 40; ///< in a step
-  bool sharedRank = false;  ///< the draft and the first stage see one board
+  int64_t checkpoints = 40; ///< in each step
+  /// Whether the draft and the first stage share a board.
+  bool sharedRank = false;
   int32_t vocabulary = 1000;
-  /// The chance that the draft's first, second, ... candidate is the true one,
-  /// and the confidences that it names.
+  /// For the draft's first, second, ... candidate, the chance that it is right
+  /// and the confidence that the draft states.
   std::vector<double> hits;
   std::vector<double> confidences;
   int32_t rightFrom = 0; ///< before this position the draft is always wrong
   uint64_t seed = 0;
-  SpeculationOptions speculation; ///< whose limits are checked
-  /// Times vary at random, cancels come late and twice, dead rows are found or
-  /// not, mailboxes are emptied in part.
+  SpeculationOptions speculation; ///< the limits that are checked
+  /// Whether times vary at random, cancels come late and twice, dead rows are
+  /// found or not, and mailboxes are emptied in part.
   bool wild = false;
 };
 
-/// What became of a request.
+/// The outcome of a request.
 struct ModelRequest {
   explicit ModelRequest(RequestSpec spec) : spec(std::move(spec)) {}
 
@@ -65,20 +66,20 @@ public:
 
   /// Submits the request at this time, or as soon as a slot is free.
   void submitAt(Time at, RequestSpec spec);
-  /// The user ends the request at this time.
+  /// Ends the request at this time on the user's behalf.
   void finishAt(Time at, size_t request);
-  /// Until nothing is left to do.
+  /// Runs until nothing is left to do.
   void run();
 
   const std::vector<ModelRequest> &requests() const { return all; }
   Head &theHead() { return head; }
   Time now() const { return clock; }
-  /// The text that the request must give, whatever the schedule.
+  /// Returns the text that the request must give under any schedule.
   std::vector<int32_t> truth(const RequestSpec &spec,
                              FinishReason &reason) const;
-  /// Rows and frames left anywhere.
+  /// Returns how many rows and frames are held anywhere.
   int64_t held() const;
-  /// Rules that were broken; empty if none.
+  /// Returns the rules that were broken; empty if none.
   const std::vector<std::string> &broken() const { return failures; }
   int64_t maxFrames() const { return framesPeak; }
 
@@ -100,7 +101,7 @@ private:
     bool busy = false;
     StepFrame step;
     int64_t startRows = 0;
-    double remaining = 0; ///< of the step's work
+    double remaining = 0; ///< the remaining part of the step's work
     double millis = 0;
     Time segment{0}, started{0};
     uint64_t generation = 0;
@@ -147,7 +148,7 @@ private:
   std::vector<std::vector<NodeInfo>> nodes; ///< [request][node]
   std::vector<ModelRequest> all;
   std::deque<size_t> toSubmit;
-  std::vector<size_t> inSlot; ///< [request id] is the index in `all`
+  std::vector<size_t> inSlot; ///< [request id]: the index in `all`
   std::vector<std::string> failures;
   Time lastLaunch{0};
   std::optional<Time> wakeAt;

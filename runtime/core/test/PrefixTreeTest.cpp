@@ -1,4 +1,4 @@
-//===- PrefixTreeTest.cpp - prefixes of texts whose pages are pinned ------===//
+//===- PrefixTreeTest.cpp - a radix tree of pinned prefixes ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ namespace {
 constexpr SharedPage root = PrefixTree::root;
 using Text = std::vector<int32_t>;
 
-/// A page of tokens that differs from others of its kind in one place.
+/// Returns a page of tokens; pages of different kinds differ in one place.
 Text pageOf(int32_t kind) {
   Text page(CachePages::pageTokens, 7);
   page[static_cast<size_t>(kind) * 11 % page.size()] = 100 + kind;
@@ -52,7 +52,7 @@ TEST(PrefixTreeTest, FindsTheLongestKnownPrefix) {
   EXPECT_EQ(tree.find(textOf({1, 2, 3}), 9), two);
   EXPECT_EQ(tree.find(textOf({1, 3}), 9), one);
   EXPECT_EQ(tree.find(textOf({2, 1}), 9), root);
-  // No more pages than asked for, and none that is not full.
+  // The search returns no more pages than asked for, and only full ones.
   EXPECT_EQ(tree.find(textOf({1, 2, 3}), 1), one);
   EXPECT_EQ(tree.find(textOf({1, 2, 3}), 0), root);
   Text text = textOf({1, 2});
@@ -87,13 +87,13 @@ TEST(PrefixTreeTest, WhatIsInUseStaysAndWhatIsBeforeItToo) {
   tree.unpin(one);
   EXPECT_EQ(tree.evictable(), 0);
   EXPECT_EQ(tree.evict(), std::nullopt);
-  // Pinned twice, it takes two to let go.
+  // A node that was pinned twice must be unpinned twice.
   tree.pin(two);
   tree.unpin(two);
   EXPECT_EQ(tree.evict(), std::nullopt);
   tree.unpin(two);
   EXPECT_EQ(tree.evictable(), 2);
-  // What follows goes before what it follows.
+  // A node is evicted before its parent.
   EXPECT_EQ(tree.evict(), two);
   EXPECT_EQ(tree.evict(), one);
   EXPECT_EQ(tree.evict(), std::nullopt);
@@ -110,7 +110,7 @@ TEST(PrefixTreeTest, TheLeastRecentlyUsedGoesFirst) {
   EXPECT_EQ(tree.evict(), nodes[1]);
   EXPECT_EQ(tree.evict(), nodes[2]);
   EXPECT_EQ(tree.evict(), nodes[0]);
-  // Its number is given again.
+  // Its number is used again.
   SharedPage next = tree.insert(root, pageOf(4)).node;
   EXPECT_EQ(tree.find(textOf({4}), 1), next);
   EXPECT_EQ(tree.find(textOf({1}), 1), root);
@@ -128,8 +128,8 @@ TEST(PrefixTreeTest, HoldsAsManyNodesAsPages) {
   EXPECT_EQ(none.evict(), std::nullopt);
 }
 
-/// The same by going over everything: whole prefixes as keys, uses counted,
-/// and when each was used last.
+/// A simple model that goes over everything: whole prefixes as keys, counted
+/// uses, and the time of each last use.
 class Model {
 public:
   struct Node {
@@ -155,7 +155,7 @@ public:
     nodes[number] = {std::move(text), parent, 0, ++uses};
   }
   void pin(SharedPage number) { ++nodes.at(number).pins; }
-  /// Whoever uses a node uses all before it, and those last.
+  /// A use of a node counts for all nodes before it, which are used last.
   void unpin(SharedPage number) {
     --nodes.at(number).pins;
     for (; number != root; number = nodes.at(number).parent)
@@ -224,7 +224,7 @@ public:
                 std::ssize(node.text));
     }
   }
-  /// Lets go of everything; all of it can be evicted then.
+  /// Unpins everything; then all of it can be evicted.
   void end() {
     while (!pinned.empty()) {
       tree.unpin(pinned.back());

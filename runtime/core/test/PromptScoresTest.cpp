@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t pageTokens = CachePages::pageTokens;
 
-/// A prompt whose tokens all differ, so that none can be taken for another.
+/// Returns a prompt of distinct tokens, so that none can be taken for another.
 Text countingPrompt(int32_t first, int64_t tokens) {
   Text text(static_cast<size_t>(tokens));
   for (size_t i = 0; i < text.size(); ++i)
@@ -31,8 +31,8 @@ struct Scores : SchedulerScript {
                       int32_t priority = 0) {
     return submit(prompt, maxTokens, priority, {}, /*scoresPrompt=*/true);
   }
-  /// A prompt that is scored and another one, in steps of 100 rows of which 20
-  /// have outputs, from beginning to end.
+  /// Runs a prompt that is scored beside another one, in steps of 100 rows of
+  /// which 20 have outputs, to the end.
   void scoreBeside(int64_t scoredTokens, int64_t otherTokens) {
     limits.prefillRows = 100;
     limits.outputs = 20;
@@ -41,11 +41,11 @@ struct Scores : SchedulerScript {
     runAll();
     check();
   }
-  /// Rows of a frame that want an output.
+  /// Returns how many rows of a frame want an output.
   static int64_t outputsOf(const TextStages::Arrived &arrived) {
     return std::ranges::count(arrived.frame.rows, true, &Row::wantsOutput);
   }
-  /// Each of the prompt's tokens but the first was told of.
+  /// Checks that each token of the prompt but the first was reported.
   void expectScored(RequestNumber number) const {
     const Reported &request = reported.at(number);
     EXPECT_EQ(request.scored,
@@ -107,7 +107,7 @@ TEST(PromptScoresTest, RowsThatAreReportedAreNotTakenFromTheCache) {
   s.submit(text, 1);
   s.runAll();
   RequestNumber scored = s.score(text, 1);
-  RequestNumber alike = s.score(text, 1); // and waits for nobody
+  RequestNumber alike = s.score(text, 1); // which waits for no other request
   s.runAll();
   RequestNumber plain = s.submit(text, 1);
   s.runAll();
@@ -118,8 +118,7 @@ TEST(PromptScoresTest, RowsThatAreReportedAreNotTakenFromTheCache) {
   EXPECT_EQ(s.reported[plain].end.cachedTokens, 3 * pageTokens);
 }
 
-/// What has been reported is not reported again, and may be taken from the
-/// cache then.
+/// What was reported is not reported again, and its pages may then be shared.
 TEST(PromptScoresTest, APreemptedRequestGoesOnBehindWhatWasReported) {
   Scores s;
   s.limits.requests = 1;
@@ -173,8 +172,8 @@ TEST(PromptScoresTest, WithoutLogProbabilitiesThereIsNothingToReport) {
             "request: the prompt is to be scored, without log-probabilities");
 }
 
-/// Whatever the batch mates, the cache and the preemptions: the same is
-/// reported, once.
+/// The same is reported once, whatever the batch mates, the cache and the
+/// preemptions.
 TEST(PromptScoresTest, TheScheduleChangesNothing) {
   std::mt19937 random(3);
   auto upTo = [&](int64_t low, int64_t high) {

@@ -1,4 +1,4 @@
-//===- PromptTimesTest.cpp - what steps with prompts take -----------------===//
+//===- PromptTimesTest.cpp - the times of steps with prompt rows ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -32,7 +32,8 @@ TEST(PromptTimesTest, ArePredictedByRowsUntilTheyAreMeasured) {
   EXPECT_EQ(times.get(8, 0), Micros(1400)) << "nothing was measured";
 }
 
-/// 64 rows from position 0 on, over and over, while others make small steps.
+/// 64 rows from position 0 on, again and again, while other requests make small
+/// steps.
 TEST(PromptTimesTest, RowsAndPositionsAreToldApart) {
   PromptTimes times = predicted();
   auto step = [](int64_t rows, int64_t positions) {

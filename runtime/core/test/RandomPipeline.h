@@ -1,4 +1,4 @@
-//===- RandomPipeline.h - stages under a random head, for tests -----------===//
+//===- RandomPipeline.h - stages under a random head ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A head that guesses and decides at random, before a chain of stages. Frames
-// go from stage to stage in order, after any delay; marks overtake them, get
-// lost, come twice and late. Where the stages can share pages, the head keeps
-// some of what has been answered, unpins some of what is pinned, and opens
-// requests that begin with it.
+// travel from stage to stage in order, with any delay; marks overtake them, get
+// lost, and come twice and late. If the stages can share pages, the head pins
+// some pages of answered rows, unpins some pinned pages, and opens requests
+// that begin with pinned pages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,9 +31,9 @@ struct PipelineSetup {
   uint32_t seed = 0;
   int64_t stages = 2;
   StageLimits limits;
-  bool cancels = true;  ///< marks also go out of band
-  bool device = false;  ///< passes the checkpoints by itself
-  int64_t actions = 60; ///< before everything is left to finish
+  bool cancels = true;  ///< whether marks also go out of band
+  bool device = false;  ///< whether devices pass the checkpoints by themselves
+  int64_t actions = 60; ///< random actions before everything is finished
 };
 
 class RandomPipeline {
@@ -71,7 +71,7 @@ public:
     settle();
     for (RequestId id = 0; id < std::ssize(requests); ++id)
       if (requests[id].open) {
-        // Nothing that lives was lost on the way.
+        // No living row was lost under way.
         NodeId last = lastOf(requests[id]);
         EXPECT_TRUE(requests[id].answered.contains(last))
             << "request " << id << " node " << last;
@@ -105,11 +105,11 @@ private:
     bool open = false;
     bool ended = false;
     NodeId first = 0;
-    NodeId next = 0; ///< numbers go on from request to request
+    NodeId next = 0; ///< numbers continue from request to request
     std::vector<int32_t> prefix;
     NodeId confirmed = noNode;
     int32_t epoch = 0;
-    std::vector<Row> prompt; ///< still to be sent
+    std::vector<Row> prompt; ///< rows still to be sent
     std::map<NodeId, Node> nodes;
     std::set<NodeId> answered;
   };
@@ -125,7 +125,7 @@ private:
     return node == request.confirmed;
   }
 
-  /// The row whose answer decides what comes next.
+  /// Returns the row whose answer decides what comes next.
   static NodeId lastOf(const Request &request) {
     NodeId last = request.confirmed;
     if (last == noNode)
@@ -142,7 +142,7 @@ private:
             request.ended};
   }
 
-  /// The tokens of the request up to and including the node's.
+  /// Returns the tokens of the request up to and including the node's.
   std::vector<int32_t> pathTo(RequestId id, NodeId node) const {
     const Request &request = requests[id];
     std::vector<int32_t> path;
@@ -154,8 +154,8 @@ private:
     return path;
   }
 
-  /// Has the stages pin a page of a path that has been answered, perhaps of
-  /// one from long ago.
+  /// Orders the stages to pin a page of a path that has been answered, perhaps
+  /// long ago.
   void keepSome(RequestId id, StepFrame &frame) {
     const Request &request = requests[id];
     std::optional<SharedPage> page = book.unused();
@@ -190,11 +190,12 @@ private:
     ++unpins;
   }
 
-  /// Orders about shared pages go with any frame.
+  /// Any frame can carry orders about shared pages.
   void share(StepFrame &frame) {
     if (setup.limits.sharedPages == 0)
       return;
-    // Pages that the frame opens with are in use behind the drops.
+    // The pages that the frame's requests begin with are in use after the
+    // unpins.
     if (frame.opens.empty() && frame.unpins.empty() && chance(15))
       dropSome(frame);
     for (int64_t tries = pick(3); tries > 0; --tries)
@@ -224,7 +225,7 @@ private:
     while (!queue.empty() && chance(70)) {
       size_t at = static_cast<size_t>(pick(std::ssize(queue)));
       stages[stage]->board.publish(queue[at]);
-      if (!chance(10)) // else it comes again, later
+      if (!chance(10)) // otherwise it comes again later
         queue.erase(queue.begin() + static_cast<int64_t>(at));
     }
   }
@@ -255,7 +256,7 @@ private:
       request.prompt.push_back(row);
     }
     open.knownTokens = static_cast<int32_t>(length);
-    // The rest was generated before, and is no prompt.
+    // The rest was generated before and is not part of the prompt.
     open.promptTokens =
         static_cast<int32_t>(chance(80) ? length : 1 + pick(length));
     frame.opens.push_back(open);
@@ -263,7 +264,7 @@ private:
     launch(std::move(frame));
   }
 
-  /// Has the request begin with shared pages, where there are some.
+  /// Lets the request begin with shared pages, if there are any.
   void beginShared(StepFrame &frame, OpenRequest &open, int64_t &length) {
     if (setup.limits.sharedPages == 0)
       return;
@@ -289,7 +290,7 @@ private:
     }
   }
 
-  /// Adds a guess below something that lives; false where none is allowed.
+  /// Adds a guess below a living row. Returns false if no guess is allowed.
   bool guess(RequestId id, StepFrame &frame) {
     Request &request = requests[id];
     if (!request.open || request.ended || !request.prompt.empty())
@@ -304,7 +305,7 @@ private:
       }
     if (guesses >= setup.limits.nodes || living.empty())
       return false;
-    // Narrow and deep, mostly.
+    // The tree is mostly narrow and deep.
     NodeId parent = chance(60)
                         ? living.back()
                         : living[static_cast<size_t>(pick(std::ssize(living)))];
@@ -327,14 +328,14 @@ private:
     frame.closes.push_back(id);
     if (chance(50))
       frame.marks.push_back(markOf(id));
-    // Just before it closes.
+    // Just before the request closes.
     if (setup.limits.sharedPages > 0 && chance(50))
       keepSome(id, frame);
     requests[id].open = false;
     launch(std::move(frame));
   }
 
-  /// Anything that a head does by itself.
+  /// Does something that a head does on its own.
   void act() {
     RequestId id = static_cast<RequestId>(pick(std::ssize(requests)));
     Request &request = requests[id];
@@ -356,7 +357,7 @@ private:
       takePrompt(request, frame);
       launch(std::move(frame));
     } else {
-      // A micro-batch of guesses, perhaps for several requests.
+      // A small batch of guesses, perhaps for several requests.
       StepFrame frame;
       for (int64_t rows = 1 + pick(6); rows > 0; --rows)
         guess(chance(80) ? id
@@ -369,7 +370,7 @@ private:
     }
   }
 
-  /// The last stage has answered.
+  /// Handles the answers of the last stage.
   void answer(const StepFrame &frame) {
     EXPECT_GE(frame.launched, comeBack);
     EXPECT_LE(frame.launched, launched);
@@ -377,7 +378,7 @@ private:
     for (const Row &row : frame.rows) {
       Request &request = requests[row.request];
       if (!row.wantsOutput || !request.nodes.contains(row.node))
-        continue; // of the slot's last request
+        continue; // an answer for the slot's last request
       ++answers;
       EXPECT_TRUE(request.answered.insert(row.node).second);
     }
@@ -385,7 +386,7 @@ private:
       verify(id);
   }
 
-  /// Decides what follows the confirmed row, once that is answered.
+  /// Decides what follows the confirmed row, once it is answered.
   void verify(RequestId id) {
     Request &request = requests[id];
     if (ending || !request.open || request.ended || !request.prompt.empty())
@@ -422,13 +423,13 @@ private:
       announce(id);
   }
 
-  /// Delivers a frame to the stage, or has it do a step.
+  /// Delivers a frame to the stage, or lets the stage do a step.
   void moveOn(int64_t index) {
     StageHarness &stage = *stages[index];
     deliverMarks(index);
     if (!links[index].empty() && stage.stage.queued() < setup.limits.frames &&
         chance(60)) {
-      // Whatever was sent is known to all harnesses.
+      // All harnesses know every row that was sent.
       stage.enqueue(std::move(links[index].front()));
       links[index].pop_front();
       return;
@@ -458,8 +459,8 @@ private:
     return false;
   }
 
-  /// Lets everything under way come to its end; nothing is begun but the rest
-  /// of prompts, and what has ended is closed.
+  /// Finishes everything under way. Only the rest of prompts is still sent, and
+  /// ended requests are closed.
   void settle() {
     ending = true;
     for (int64_t round = 0; round < 100'000; ++round) {
@@ -488,7 +489,7 @@ private:
   std::mt19937 random;
   bool ending = false;
   std::vector<std::unique_ptr<StageHarness>> stages;
-  std::vector<std::deque<StepFrame>> links;          ///< [stage it goes to]
+  std::vector<std::deque<StepFrame>> links; ///< [the stage that they go to]
   std::vector<std::vector<EpochMark>> marksInFlight; ///< [stage]
   std::vector<Request> requests;
   std::set<std::pair<RequestId, NodeId>> verified;

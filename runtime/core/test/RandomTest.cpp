@@ -1,4 +1,4 @@
-//===- RandomTest.cpp - random numbers are what the paper says they are ---===//
+//===- RandomTest.cpp - random numbers match the paper's ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@ using namespace sluice;
 
 namespace {
 
-// The known answers that come with the authors' Random123 library.
+// The known answers are those of the authors' Random123 library.
 TEST(RandomTest, KnownAnswers) {
   using Words = std::array<uint32_t, 4>;
   EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}),

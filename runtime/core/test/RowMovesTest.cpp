@@ -31,9 +31,9 @@ TEST(RowMovesTest, NothingMovesWhereTheLivingLieInFront) {
   EXPECT_EQ(planCompaction({}, moves), 0);
 }
 
-/// The fewest records that any way of bringing the living rows to slots 0 ..
-/// N-1 has to write: over all assignments of rows to slots, the least number of
-/// rows that end in another slot than their own.
+/// Returns the fewest records that must be written to bring the living rows to
+/// the slots 0 .. N-1: over all assignments of rows to slots, the least number
+/// of rows that end in another slot than their own.
 int64_t fewestMoves(const std::vector<uint8_t> &alive) {
   std::vector<int32_t> rows;
   for (size_t slot = 0; slot < alive.size(); ++slot)
@@ -49,8 +49,8 @@ int64_t fewestMoves(const std::vector<uint8_t> &alive) {
   return min;
 }
 
-/// Every pattern of up to eight slots: no plan has fewer moves, every living
-/// row is there once, and the order of the moves does not matter.
+/// For every pattern of up to eight slots, no plan has fewer moves, every
+/// living row is there once, and the order of the moves does not matter.
 TEST(RowMovesTest, AllPatternsMoveAsFewAsCanBe) {
   for (int slots = 0; slots <= 8; ++slots)
     for (int pattern = 0; pattern < 1 << slots; ++pattern) {

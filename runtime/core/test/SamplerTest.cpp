@@ -32,7 +32,7 @@ int32_t draw(const std::vector<float> &logits, const SamplingParams &params,
   return token ? *token : -1;
 }
 
-/// How often each token is drawn over many positions.
+/// Returns how often each token is drawn over many positions.
 std::vector<int> histogram(const std::vector<float> &logits,
                            const SamplingParams &params, int draws) {
   Sampler sampler(static_cast<int64_t>(logits.size()));
@@ -88,7 +88,7 @@ TEST(SamplerTest, ExtremeParametersStayDefined) {
   params.logitBias = {{1, 1e308}, {2, -1e308}};
   ASSERT_TRUE(params.validate(4).ok());
   EXPECT_EQ(draw(logits, params), 1);
-  // A penalty that makes a logit infinite leaves nothing to compare.
+  // If a penalty makes a logit infinite, logits cannot be compared.
   params.logitBias = {{2, 1e308}};
   params.repetitionPenalty = 1e-3;
   ASSERT_TRUE(params.validate(4).ok());
@@ -102,7 +102,7 @@ TEST(SamplerTest, BiasAndPenaltiesMoveLogits) {
   params.logitBias = {{2, 1.5}};
   EXPECT_EQ(draw({1, 0, 0}, params), 2);
 
-  // Bias comes first: the penalty divides the sum.
+  // Bias comes first, so the penalty divides the sum.
   params.repetitionPenalty = 2;
   EXPECT_EQ(draw({1, 0, 0}, params, 0, {2}), 0);
 
@@ -112,7 +112,8 @@ TEST(SamplerTest, BiasAndPenaltiesMoveLogits) {
   EXPECT_EQ(draw({3, 2}, params, 0, {}, {0}), 1);
   EXPECT_EQ(draw({-1, -1.5f}, params, 0, {0}), 1);
 
-  // Presence counts once, frequency each time, and neither in the prompt.
+  // Presence counts once, frequency counts each time, and neither counts the
+  // prompt.
   params = {};
   params.presencePenalty = 0.5;
   EXPECT_EQ(draw({1, 0.4f}, params, 0, {}, {0, 0, 0, 0}), 0);
@@ -145,7 +146,7 @@ TEST(SamplerTest, FiltersKeepWhatTheySay) {
   EXPECT_EQ(support(logits, params), (Tokens{0, 1, 2, 3, 4}));
   params.topK = 1;
   EXPECT_EQ(support(logits, params), (Tokens{1}));
-  params.topK = 4; // of equals, the lowest id
+  params.topK = 4; // of equal logits, the lowest id
   EXPECT_EQ(support(logits, params), (Tokens{0, 1, 2, 3}));
   params.topK = 99;
   EXPECT_EQ(support(logits, params), (Tokens{0, 1, 2, 3, 4}));
@@ -168,7 +169,7 @@ TEST(SamplerTest, FiltersKeepWhatTheySay) {
 }
 
 TEST(SamplerTest, TopPOfAWideDistributionKeepsItsShare) {
-  // More tokens than are sorted at once, all alike but in order.
+  // More tokens than are sorted at once, all equal in an order.
   std::vector<float> logits(5000);
   for (size_t i = 0; i < logits.size(); ++i)
     logits[i] = -1e-6f * static_cast<float>(i);
@@ -194,7 +195,7 @@ TEST(SamplerTest, DrawsFollowTheSoftmax) {
       double expected = draws * std::exp(logits[token] / temperature) / sum;
       chiSquare += std::pow(counts[token] - expected, 2) / expected;
     }
-    // Five degrees of freedom: above 20.5 once in a thousand.
+    // With five degrees of freedom, values above 20.5 occur once in a thousand.
     EXPECT_LT(chiSquare, 20.5) << "temperature " << temperature;
   }
 }
@@ -220,7 +221,7 @@ TEST(SamplerTest, SeedAndPositionDecideAndNothingElse) {
   EXPECT_GT(changedByPosition, 150);
 }
 
-/// The token of the noise alone, without skipping any candidate.
+/// Compared with a draw that skips no candidate.
 TEST(SamplerTest, SkippingChangesNothing) {
   std::mt19937 random(5);
   for (int round = 0; round < 300; ++round) {
@@ -231,7 +232,8 @@ TEST(SamplerTest, SkippingChangesNothing) {
     SamplingParams params;
     params.temperature = 0.5 + random() % 3;
     int32_t all = draw(logits, params, round);
-    // Forbidding every other token but a few losers leaves the winner.
+    // If all tokens but a few losers and the winner are forbidden, the winner
+    // stays.
     SamplingParams fewer = params;
     for (size_t token = 0; token < logits.size(); ++token)
       if (static_cast<int32_t>(token) != all && random() % 4)
@@ -240,8 +242,8 @@ TEST(SamplerTest, SkippingChangesNothing) {
   }
 }
 
-/// Two models with similar distributions mostly agree: by the noise of each
-/// token at least about (1 - distance) / (1 + distance) of the time.
+/// Two models with similar distributions mostly agree: with noise for each
+/// token, at least about (1 - distance) / (1 + distance) of the time.
 TEST(SamplerTest, SimilarDistributionsDrawTheSameToken) {
   std::mt19937 random(9);
   std::normal_distribution<float> normal;
@@ -261,7 +263,7 @@ TEST(SamplerTest, SimilarDistributionsDrawTheSameToken) {
 }
 
 //===----------------------------------------------------------------------===//
-// What a device does of it
+// The part that a device computes
 //===----------------------------------------------------------------------===//
 
 TEST(GumbelTest, LogarithmsAreNearTheLibrarys) {
@@ -288,7 +290,7 @@ TEST(GumbelTest, TheBoundIsOne) {
   for (uint32_t edge : {0u, 1u, 0x7fffffffu, 0x80000000u, ~1u, ~0u})
     EXPECT_GE(gumbelBound(edge), gumbel(edge)) << edge;
   for (int i = 0; i < 100000; ++i) {
-    // Near the greatest, too.
+    // Near the greatest word, too.
     uint32_t word = ~(static_cast<uint32_t>(random()) >> random() % 32);
     EXPECT_GE(gumbelBound(word), gumbel(word)) << word;
   }
@@ -325,8 +327,8 @@ TEST(OutputRequestTest, SaysWhatADeviceCanGive) {
   EXPECT_EQ(request.minScore, std::log(0.5));
 }
 
-/// The greatest logits in any order are enough: the rest changes nothing,
-/// whatever there is of equal ones and of filters.
+/// The greatest logits, in any order, are enough: the others change nothing,
+/// whatever equal logits and filters there are.
 TEST(SamplerTest, AFewOfTheLogitsAreEnough) {
   std::mt19937 random(23);
   int64_t compared = 0;
@@ -340,7 +342,7 @@ TEST(SamplerTest, AFewOfTheLogitsAreEnough) {
       if (random() % 20 == 0)
         logit = -infinity;
     }
-    // Apart from the others by more than a sum's digits.
+    // Larger than the others by more than the digits of a sum.
     if (random() % 4 == 0)
       logits[random() % logits.size()] = 3e30f;
     SamplingParams params = {
@@ -408,7 +410,7 @@ TEST(SamplerTest, GreedyRanksByLogit) {
   EXPECT_EQ(tokensOf(ranked), (Tokens{1, 3, 0, 2}));
   EXPECT_NEAR(ranked[0].confidence, 0.5, 1e-6);
   EXPECT_NEAR(ranked[3].confidence, 0.0625, 1e-6);
-  // What is forbidden is not proposed.
+  // Forbidden tokens are not proposed.
   SamplingParams params;
   params.logitBias = {{1, -infinity}, {4, -infinity}};
   EXPECT_EQ(tokensOf(rank(logits, params, 9)), (Tokens{3, 0, 2}));
@@ -426,8 +428,8 @@ TEST(SamplerTest, RankAndSampleFailAlike) {
             "sampling: every token is forbidden");
 }
 
-/// A draft has fewer tokens than the target whose request it is: what that says
-/// of others counts for nothing.
+/// A draft has fewer tokens than the target whose request it serves: parameters
+/// about other tokens are ignored.
 TEST(SamplerTest, TokensBeyondTheVocabularyArePassedOver) {
   SamplingParams params;
   params.repetitionPenalty = 2;
@@ -437,8 +439,8 @@ TEST(SamplerTest, TokensBeyondTheVocabularyArePassedOver) {
             (Tokens{0, 2, 1}));
 }
 
-/// Noise is a token's own, however many there are: a draft with more or fewer
-/// rows than the target draws what the target does.
+/// Noise belongs to the token: a draft with more or fewer tokens than the
+/// target draws the same ones.
 TEST(SamplerTest, PaddingLeavesTheNoise) {
   std::mt19937 random(23);
   for (int64_t position = 0; position < 100; ++position) {
@@ -459,8 +461,8 @@ TEST(SamplerTest, PaddingLeavesTheNoise) {
   }
 }
 
-/// The first is what sample() draws, the second what it would draw without the
-/// first, and so on, whatever the parameters.
+/// The first token is that of sample(), the second that of sample() with the
+/// first forbidden, and so on, whatever the parameters.
 TEST(SamplerTest, RankFollowsSample) {
   std::mt19937 random(17);
   for (int round = 0; round < 300; ++round) {
@@ -473,7 +475,7 @@ TEST(SamplerTest, RankFollowsSample) {
     params.seed = random();
     params.repetitionPenalty = random() % 2 ? 1.3 : 1;
     params.presencePenalty = random() % 2 ? 0.5 : 0;
-    // Filters look at the whole distribution, which forbidding changes.
+    // Filters depend on the whole distribution, which forbidding changes.
     bool filtered = random() % 2;
     params.topK = filtered ? 1 + random() % 10 : 0;
     params.topP = filtered && random() % 2 ? 0.8 : 1;

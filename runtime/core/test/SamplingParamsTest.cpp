@@ -1,4 +1,4 @@
-//===- SamplingParamsTest.cpp - wrong parameters are refused by name ------===//
+//===- SamplingParamsTest.cpp - wrong sampling parameters are named -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -62,7 +62,7 @@ TEST(SamplingParamsTest, EachParameterIsChecked) {
             "min_p is nan, not in [0, 1]");
   EXPECT_EQ(message([](auto &p) { p.repetitionPenalty = 0; }),
             "repetition_penalty is 0, not in [0.001, 1000]");
-  // Divided by so small a number, logits are not finite any more.
+  // Logits that are divided by so small a number are not finite any more.
   EXPECT_EQ(message([](auto &p) { p.repetitionPenalty = 5e-324; }),
             "repetition_penalty is 4.94066e-324, not in [0.001, 1000]");
   EXPECT_EQ(message([](auto &p) { p.repetitionPenalty = 1001; }),

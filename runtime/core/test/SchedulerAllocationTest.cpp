@@ -1,4 +1,4 @@
-//===- SchedulerAllocationTest.cpp - scheduling a step takes no memory ----===//
+//===- SchedulerAllocationTest.cpp - a scheduling step allocates nothing --===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ using sluice::test::allocations;
 
 namespace {
 
-/// A scheduler whose requests all generate, in steps of all of them.
+/// Runs requests that all generate, in steps of all requests.
 class Steps {
 public:
   Steps(int64_t requests, int64_t stages, bool sharesPrefixes) {
@@ -37,12 +37,12 @@ public:
       request.spec.prompt.assign(static_cast<size_t>(8 + i % 32),
                                  static_cast<int32_t>(i));
       scheduler->submit(std::move(request), now);
-      // As the frames leave: prompts go in chunks.
+      // Answers frames as they leave, because prompts go in chunks.
       answer();
     }
   }
 
-  /// The results of all rows that wait, and what follows.
+  /// Handles the results of all waiting rows and answers the next step.
   void step() {
     now += std::chrono::milliseconds(10);
     std::swap(results, next);
@@ -81,7 +81,7 @@ TEST(SchedulerAllocationTest, StepsAllocateNothing) {
   for (bool sharesPrefixes : {false, true})
     for (int64_t stages : {1, 3}) {
       Steps steps(100, stages, sharesPrefixes);
-      // Until every list has room.
+      // Runs until every list has grown to its size.
       for (int i = 0; i < 200; ++i)
         steps.step();
       int64_t tokens = steps.tokens, before = allocations();

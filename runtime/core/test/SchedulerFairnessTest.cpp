@@ -1,4 +1,4 @@
-//===- SchedulerFairnessTest.cpp - what one tenant can do to others -------===//
+//===- SchedulerFairnessTest.cpp - tenants do not harm each other ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ class SchedulerFairnessTest : public testing::Test {
 protected:
   SchedulerFairnessTest() { s.limits.requests = 4; }
 
-  /// So many requests of a tenant, of `tokens` each.
+  /// Submits `count` requests of a tenant, of `tokens` tokens each.
   std::vector<RequestNumber> flood(TenantNumber tenant, int count,
                                    int64_t tokens, int32_t priority = 0) {
     s.tenant = tenant;
@@ -35,8 +35,9 @@ protected:
     return tokens;
   }
 
-  /// Of the tokens of two tenants that always have requests waiting, those of
-  /// the second, which has this weight beside the first one's 1.
+  /// Returns the second tenant's share of the tokens, if two tenants always
+  /// have requests waiting, and the second has this weight and the first has
+  /// weight 1.
   double shareOfSecond(double weight, int requests) {
     std::vector<RequestNumber> first = flood(1, requests, 40);
     s.terms.weight = weight;
@@ -52,7 +53,7 @@ protected:
   SchedulerScript s;
 };
 
-/// However many come first, and however urgent they say they are.
+/// However many requests come first, and however urgent they claim to be.
 TEST_F(SchedulerFairnessTest, AFloodDoesNotKeepOthersWaiting) {
   flood(1, 128, 200, /*priority=*/-1000);
   s.run(ms(100));
@@ -61,7 +62,7 @@ TEST_F(SchedulerFairnessTest, AFloodDoesNotKeepOthersWaiting) {
   s.run(came + ms(2000));
   const auto &reported = s.reported.at(other[0]);
   EXPECT_EQ(reported.ends, 1);
-  // It found a slot at once: somebody was preempted for it.
+  // The request got a slot at once, because another one was preempted.
   EXPECT_LT(reported.end.waited, ms(50));
   s.runAll();
   s.check();
@@ -81,7 +82,7 @@ TEST_F(SchedulerFairnessTest, PrioritiesAreAmongOnesOwn) {
   flood(2, 4, 30);
   s.runAll();
   s.check();
-  // But for those that ran already.
+  // Except for those that ran already.
   for (size_t i = 4; i < usual.size(); ++i)
     EXPECT_LT(s.reported.at(urgent[0]).ended, s.reported.at(usual[i]).ended)
         << i;

@@ -74,7 +74,7 @@ TEST(SchedulerPreemptionTest, OfEqualPrioritiesTheLaterOneIsPreempted) {
   EXPECT_LT(s.reported[first].ended, s.reported[last].ended);
 }
 
-/// What the first has cannot be taken from it.
+/// The pages of the first request cannot be taken from it.
 TEST(SchedulerPreemptionTest, NobodyIsPreemptedForWhatDoesNotFitThen) {
   SchedulerScript s;
   s.limits.requests = 4;
@@ -118,7 +118,7 @@ TEST(SchedulerPreemptionTest, WhoMayPreemptMoreOnceAnotherHasLeftDoes) {
   s.queue.waiting = 2;
   s.queue.priorityStep = ms(1000);
   for (int32_t i = 0; i < 2; ++i)
-    s.submit(prompt(i), 50, 2); // who will be preempted
+    s.submit(prompt(i), 50, 2); // a request that will be preempted
   for (int32_t i = 2; i < 4; ++i)
     s.submit(prompt(i, 130), 50, 1); // 5 pages each
   RequestNumber last = s.submit(prompt(4), 50, 3);
@@ -132,7 +132,7 @@ TEST(SchedulerPreemptionTest, WhoMayPreemptMoreOnceAnotherHasLeftDoes) {
   s.check();
 }
 
-/// Nothing has to be left for the other to grow into any more.
+/// No page has to be left for the other request once it has its last page.
 TEST(SchedulerPreemptionTest, GoesOnOnceTheOtherHasItsLastPage) {
   SchedulerScript s;
   s.limits.requests = 3;
@@ -180,8 +180,8 @@ TEST(SchedulerPreemptionTest, CountersOfSpeculationGoOnAfterAPreemption) {
   EXPECT_EQ(counted.cancelled, 2);
 }
 
-/// Requests that need several times the cache: how often they were preempted,
-/// and rows computed for each that was needed.
+/// Runs requests that need several times the cache. Returns how often requests
+/// were preempted, and how many rows were computed for each row needed.
 std::pair<int64_t, double> contend(int64_t requests, int64_t pages,
                                    int64_t tokens, bool shares, Time apart) {
   SchedulerScript s;

@@ -1,11 +1,11 @@
-//===- SchedulerScript.h - a scheduler and stages, for tests --------------===//
+//===- SchedulerScript.h - a scheduler with stages for tests --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A scheduler with stages in virtual time, and what its users have been told.
+// A scheduler with stages in virtual time, and what its users were told.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,8 @@ namespace sluice::test {
 
 inline Time ms(int64_t count) { return std::chrono::milliseconds(count); }
 
-/// A prompt of so many tokens that is like no other request's.
+/// Returns a prompt of so many tokens that shares no prefix with other
+/// requests.
 inline Text prompt(int32_t request, int64_t tokens = 4) {
   Text text(static_cast<size_t>(tokens), 5);
   text[0] = request;
@@ -29,10 +30,10 @@ inline Text prompt(int32_t request, int64_t tokens = 4) {
 }
 
 struct SchedulerScript {
-  /// What a user has been told of a request.
+  /// What a user was told of a request.
   struct Reported {
     Text prompt, tokens;
-    Text scored; ///< tokens of the prompt that it was told of
+    Text scored; ///< tokens of the prompt that were reported
     int64_t ends = 0;
     UserEnd end;
     Time firstToken{0}, lastToken{0}, ended{0};
@@ -47,7 +48,7 @@ struct SchedulerScript {
   std::map<RequestNumber, Reported> reported;
   Time now{0};
   Submission last;
-  TenantNumber tenant = 0; ///< of the requests that are submitted
+  TenantNumber tenant = 0; ///< the tenant of requests that are submitted
   TenantTerms terms;
 
   void begin() {
@@ -61,7 +62,8 @@ struct SchedulerScript {
     stages.emplace(scheduler->rows().limits(), times);
   }
 
-  /// Its number; -1: it was refused, and `last` says why.
+  /// Returns the request's number, or -1 if it was refused; then `last` says
+  /// why.
   RequestNumber submit(Text prompt, int64_t maxTokens, int32_t priority = 0,
                        std::optional<Time> deadline = {},
                        bool scoresPrompt = false) {
@@ -89,7 +91,7 @@ struct SchedulerScript {
     take();
   }
 
-  /// Until that time.
+  /// Runs until the time `until`.
   void run(Time until) {
     for (int64_t events = 0; events < 1000000; ++events) {
       std::optional<Time> next = stages->ends();
@@ -112,7 +114,7 @@ struct SchedulerScript {
     }
     FAIL() << "goes on for ever";
   }
-  /// Until nothing is left to do; at most a day.
+  /// Runs until nothing is left to do, but at most a day.
   void runAll() {
     Time end = now + std::chrono::hours(24);
     while (!(scheduler->load() == Scheduler::Load{}) && now < end &&
@@ -121,8 +123,8 @@ struct SchedulerScript {
     run(now + ms(1000));
   }
 
-  /// Nothing is held, no rule was broken, each has ended once, and where it was
-  /// not ended before its time with the tokens of its text.
+  /// Checks that nothing is held, no rule was broken, and each request has
+  /// ended once, with the tokens of its text unless it was ended early.
   void check() {
     EXPECT_EQ(stages->broken(), std::vector<std::string>());
     EXPECT_EQ(stages->openRequests(), 0);
@@ -140,7 +142,7 @@ struct SchedulerScript {
     return reported.at(number).ends == 0 && !reported.at(number).tokens.empty();
   }
 
-  /// What head and scheduler say now.
+  /// Takes the events of the head and the scheduler.
   void take() {
     Scheduler::Load load = scheduler->load();
     ASSERT_LE(load.waiting, queue.waiting + limits.requests);
@@ -172,7 +174,7 @@ struct SchedulerScript {
     scheduler->clear();
   }
 
-  /// In order, once, and before the first token.
+  /// Checks that scores come in order, once, and before the first token.
   static void takeScore(Reported &request, const UserToken &token) {
     EXPECT_EQ(request.ends, 0) << "a score after the end";
     EXPECT_TRUE(request.tokens.empty()) << "a score after a token";

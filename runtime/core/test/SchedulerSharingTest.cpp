@@ -1,4 +1,5 @@
-//===- SchedulerSharingTest.cpp - requests that begin alike, at once ------===//
+//===- SchedulerSharingTest.cpp - equal prefixes at the same time ---------===//
+//===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,15 +19,15 @@ namespace {
 
 constexpr int64_t pageTokens = CachePages::pageTokens;
 
-/// `alike` tokens that all prompts have, then others that only those of the
-/// same `kind` have.
+/// Returns a prompt that begins with `alike` tokens that all prompts have, and
+/// goes on with tokens that only prompts of the same `kind` have.
 Text sharedPrompt(int64_t alike, int64_t others = 0, int32_t kind = 1) {
   Text text(static_cast<size_t>(alike), 5);
   text.insert(text.end(), static_cast<size_t>(others), 100 + kind);
   return text;
 }
 
-/// Chunks of 64 rows; a step takes 10 ms.
+/// Chunks have 64 rows, and a step takes 10 ms.
 struct Sharing : SchedulerScript {
   Sharing() {
     limits.requests = 8;
@@ -35,7 +36,7 @@ struct Sharing : SchedulerScript {
     limits.sharesPrefixes = true;
     queue.priorityStep = ms(1000);
   }
-  /// Rows of what was known when requests opened.
+  /// Returns how many rows of tokens known at opening there were.
   int64_t knownRows() const {
     int64_t rows = 0;
     for (const TextStages::Arrived &each : stages->arrived())
@@ -44,16 +45,17 @@ struct Sharing : SchedulerScript {
   }
   int64_t waiting() const { return scheduler->load().waiting; }
   Time started(RequestNumber number) const {
-    return reported.at(number).end.waited; // all came at 0
+    return reported.at(number).end.waited; // all requests came at 0
   }
 };
 
 //===----------------------------------------------------------------------===//
-// What is gained
+// What sharing gains
 //===----------------------------------------------------------------------===//
 
-// Whatever their number and length, equal prompts that come at once have the
-// pages of one of them, and each a page of its own and what it generates in.
+// Whatever their number and length, simultaneous equal prompts use the pages of
+// one prompt, plus for each a page of its own and the pages that it generates
+// in.
 TEST(SchedulerSharingTest, EqualPromptsAreComputedOnceAndHaveTheirPagesOnce) {
   std::mt19937_64 random(1);
   auto upTo = [&](int64_t low, int64_t high) {
@@ -69,7 +71,7 @@ TEST(SchedulerSharingTest, EqualPromptsAreComputedOnceAndHaveTheirPagesOnce) {
     s.times.perRow = std::chrono::microseconds(upTo(0, 300));
     int64_t shared = (tokens - 1) / pageTokens;
     int64_t own = CachePages::pagesFor(tokens + 1) - shared;
-    // Nobody ends before the last has its first token.
+    // No request ends before the last one has its first token.
     for (int64_t i = 0; i < requests; ++i)
       s.submit(sharedPrompt(0, tokens), 20000);
     auto hasNoToken = [](const auto &each) {
@@ -102,14 +104,14 @@ TEST(SchedulerSharingTest, ARequestWaitsForNoMoreThanWhatIsAlike) {
   EXPECT_EQ(s.waiting(), 1);
   s.runAll();
   s.check();
-  // Two chunks hold the three pages, and it joins the third step.
+  // Two chunks hold the three pages, and the request joins the third step.
   EXPECT_EQ(s.started(shorter), ms(20));
   EXPECT_EQ(s.reported[shorter].end.cachedTokens, 96);
   EXPECT_LT(s.reported[shorter].ended, s.reported[longer].firstToken);
 }
 
-// By itself a long prompt would have to wait for a shorter one that is not as
-// short as what the last request needs.
+// On its own a long prompt would have to wait for a shorter one that is longer
+// than what the last request needs.
 TEST(SchedulerSharingTest, WhatIsWaitedForDoesNotWaitForLongerPrompts) {
   Sharing s;
   s.submit(sharedPrompt(0, 3000, 2), 2);
@@ -119,8 +121,8 @@ TEST(SchedulerSharingTest, WhatIsWaitedForDoesNotWaitForLongerPrompts) {
   RequestNumber shorterYet = s.submit(sharedPrompt(50, 3, 5), 2);
   s.runAll();
   s.check();
-  // 32 rows of each step, behind those that left before anybody waited; then
-  // what the other waits for.
+  // 32 rows of each step, after those that left before any request waited; then
+  // what the other request waits for.
   EXPECT_LE(s.started(shorterYet), ms(30));
   EXPECT_LE(s.started(shorter), ms(80));
   EXPECT_GT(s.reported[longer].firstToken, ms(500));
@@ -162,7 +164,7 @@ TEST(SchedulerSharingTest, WithoutSharingNobodyWaits) {
 }
 
 //===----------------------------------------------------------------------===//
-// Who waits, and who does not
+// Which requests wait
 //===----------------------------------------------------------------------===//
 
 TEST(SchedulerSharingTest, OthersAreLetPast) {
@@ -193,8 +195,8 @@ TEST(SchedulerSharingTest, WhoWaitsHasAClaimToASlot) {
 
 TEST(SchedulerSharingTest, WhoWaitsHasAClaimToPages) {
   Sharing s;
-  // 10 of the first, 3 more of the one that waits; the others' 2 and 1 fit too
-  // until the third would grow.
+  // 10 pages for the first request, 3 more for the one that waits; the 2 and 1
+  // pages of the others fit too, until the third would grow.
   s.limits.pages = 15;
   s.submit(sharedPrompt(300), 2);
   RequestNumber alike = s.submit(sharedPrompt(300, 70, 3), 2);
@@ -213,7 +215,8 @@ TEST(SchedulerSharingTest, NobodyWaitsForALessUrgentRequest) {
   s.submit(sharedPrompt(600), 10, /*priority=*/1);
   RequestNumber urgent = s.submit(sharedPrompt(600), 10, 0);
   EXPECT_EQ(s.waiting(), 0);
-  // But for the urgent one, that is about as far.
+  // The third request waits for the urgent one, which is about as far as the
+  // first.
   RequestNumber third = s.submit(sharedPrompt(600), 10, 0);
   EXPECT_EQ(s.waiting(), 1);
   s.runAll();
@@ -273,7 +276,7 @@ TEST(SchedulerSharingTest, WhoseSlotIsTakenStartsFirstWhereTheQueueIsFull) {
   EXPECT_EQ(s.reported[alike].tokens.size(), 10u);
 }
 
-/// Each has a claim to a slot, and V cannot have one however many are
+/// Each request has a claim to a slot, and V cannot have one, however many are
 /// preempted.
 TEST(SchedulerSharingTest, NobodyIsPreemptedForAClaimThatCannotBeMet) {
   Sharing s;
@@ -290,7 +293,7 @@ TEST(SchedulerSharingTest, NobodyIsPreemptedForAClaimThatCannotBeMet) {
   s.check();
 }
 
-/// The time of this thread alone.
+/// Returns the CPU time of this thread.
 double threadMicros() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -351,7 +354,7 @@ TEST(SchedulerSharingTest, WhereTheFirstIsPreemptedTheNextOneComputes) {
   RequestNumber first = s.submit(sharedPrompt(600), 10);
   RequestNumber second = s.submit(sharedPrompt(600), 10);
   s.run(ms(25));
-  // They take both slots.
+  // These requests take both slots.
   s.submit(sharedPrompt(0, 4, 2), 30, -1);
   s.submit(sharedPrompt(0, 4, 3), 20, -1);
   EXPECT_EQ(s.scheduler->load(),

@@ -1,4 +1,4 @@
-//===- SchedulerTest.cpp - which requests run, and which wait -------------===//
+//===- SchedulerTest.cpp - the queue of requests before the head ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -47,7 +47,7 @@ TEST(SchedulerTest, TheQueueIsBounded) {
   EXPECT_EQ(s.submit(prompt(5), 4), -1);
   EXPECT_EQ(s.last.refusal, Refusal::QueueFull);
   EXPECT_EQ(s.last.why, "request: 3 requests wait already");
-  s.run(ms(100)); // two have ended
+  s.run(ms(100)); // two requests have ended
   EXPECT_GE(s.submit(prompt(6), 4), 0);
   s.runAll();
   s.check();
@@ -78,7 +78,8 @@ TEST(SchedulerTest, AnUrgentRequestThatFindsAFullQueueIsRefusedAsOthersAre) {
   EXPECT_LT(s.reported[running].ended, s.reported[waiting].ended);
 }
 
-/// Its place goes to one whose queue priority is earlier, whoever came first.
+/// A request loses its place to one with an earlier queue priority, whichever
+/// came first.
 TEST(SchedulerTest, WhereTheQueueIsFullTheLastInOrderIsRefused) {
   SchedulerScript s;
   s.limits.requests = 1;
@@ -96,7 +97,7 @@ TEST(SchedulerTest, WhereTheQueueIsFullTheLastInOrderIsRefused) {
   EXPECT_EQ(end.reason, FinishReason::Cancelled);
   EXPECT_EQ(end.error, "request: 2 requests wait already");
   EXPECT_FALSE(end.started);
-  EXPECT_EQ(s.submit(prompt(5), 5, 1), -1); // itself the last
+  EXPECT_EQ(s.submit(prompt(5), 5, 1), -1); // it is the last itself
   EXPECT_EQ(s.last.refusal, Refusal::QueueFull);
   s.runAll();
   s.check();
@@ -107,7 +108,7 @@ TEST(SchedulerTest, WhereTheQueueIsFullTheLastInOrderIsRefused) {
   }
 }
 
-/// One that was preempted has begun: it does not count, and is not refused.
+/// A preempted request has started: it does not count, and is not refused.
 TEST(SchedulerTest, WhoHasStartedKeepsItsPlace) {
   SchedulerScript s;
   s.limits.requests = 1;
@@ -151,7 +152,8 @@ TEST(SchedulerTest, TheOrderIsArrivalAndPriority) {
   RequestNumber later = s.submit(prompt(1), 2, 1); // priority 110
   s.run(ms(50));
   RequestNumber first = s.submit(prompt(2), 2, 0); // priority 50
-  RequestNumber same = s.submit(prompt(3), 2, 0);  // likewise, and behind it
+  RequestNumber same =
+      s.submit(prompt(3), 2, 0); // priority 50, after the one before
   s.run(ms(120));
   RequestNumber last = s.submit(prompt(4), 2, 0);    // priority 120
   RequestNumber urgent = s.submit(prompt(5), 2, -1); // priority 20
@@ -171,7 +173,7 @@ TEST(SchedulerTest, NobodyIsLetPastTheFirst) {
   s.limits.pages = 8;
   RequestNumber running = s.submit(prompt(0, 90), 30);
   RequestNumber large = s.submit(prompt(1, 200), 2);
-  // There is a slot, and room enough for it alone.
+  // There is a slot, but room for this request only.
   RequestNumber small = s.submit(prompt(2), 2);
   EXPECT_EQ(s.scheduler->load().waiting, 2);
   s.run(ms(200));
@@ -186,7 +188,7 @@ TEST(SchedulerTest, NobodyIsLetPastTheFirst) {
 TEST(SchedulerTest, ANewcomerJoinsTheNextStep) {
   SchedulerScript s;
   s.submit(prompt(0), 100);
-  s.run(ms(25)); // the third step runs from 20 to 30
+  s.run(ms(25)); // during the third step, which runs from 20 to 30
   RequestNumber newcomer = s.submit(prompt(1), 2);
   s.run(ms(30));
   const TextStages::Arrived &frame = s.stages->arrived().back();
@@ -277,7 +279,7 @@ TEST(SchedulerTest, ADeadlineThatIsPastEndsARequestAtOnce) {
 }
 
 // Requests that came one by one share their steps: none is left with a step of
-// its own that takes turns with those of the others.
+// its own that alternates with those of the others.
 TEST(SchedulerTest, RequestsThatComeAtAnyTimeShareTheirSteps) {
   for (int64_t stages : {1, 2, 3}) {
     SchedulerScript s;
@@ -293,7 +295,7 @@ TEST(SchedulerTest, RequestsThatComeAtAnyTimeShareTheirSteps) {
     int64_t rows = 0;
     for (size_t i = joined; i < s.stages->arrived().size(); ++i)
       rows += s.stages->arrived()[i].generated;
-    // Each has a row in every trip through the stages.
+    // Each request has a row in every trip through the stages.
     EXPECT_GE(rows, 12 * (500 / (10 * stages) - 2)) << stages;
     s.runAll();
     s.check();

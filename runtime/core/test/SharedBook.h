@@ -1,5 +1,4 @@
-//===- SharedBook.h - which shared pages are pinned, for tests
-//--------------===//
+//===- SharedBook.h - pinned shared pages in tests ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,12 +19,12 @@
 
 namespace sluice::test {
 
-/// Pages that are pinned, as the head knows them: in the order of its frames.
+/// The pinned pages as the head knows them, in the order of its frames.
 class SharedBook {
 public:
   explicit SharedBook(int64_t pages) : paths(static_cast<size_t>(pages)) {}
 
-  /// A number that is free; none: all are in use.
+  /// Returns a free number; nothing if all are in use.
   std::optional<SharedPage> unused() const {
     for (SharedPage page = 0; page < std::ssize(paths); ++page)
       if (paths[static_cast<size_t>(page)].empty())
@@ -44,7 +43,8 @@ public:
   }
   void unpin(SharedPage page) { paths[static_cast<size_t>(page)].clear(); }
 
-  /// The page's path, as far as all pages of it are pinned, below `tokens`.
+  /// Lets the request begin with the page's path, below `tokens` tokens and as
+  /// far as all its pages are pinned.
   void begin(SharedPage last, int64_t tokens, OpenRequest &open) const {
     const std::vector<int32_t> &path = paths[static_cast<size_t>(last)];
     size_t end = CachePages::pageTokens;
@@ -65,7 +65,7 @@ public:
   }
 
 private:
-  /// [page]: the tokens up to the page's last; empty: not pinned.
+  /// [page]: the tokens up to the page's last; empty if not pinned.
   std::vector<std::vector<int32_t>> paths;
 };
 

@@ -48,7 +48,7 @@ TEST(SlotClockTest, RowsGatherWhileASlotRuns) {
   clock.advance(millis(12), p);
   EXPECT_EQ(clock.runningSlot(), second);
   EXPECT_EQ(clock.gatheringRows(), 0);
-  // It began when the first one ended, not when it was looked at.
+  // It began when the first slot ended, not when it was looked at.
   EXPECT_EQ(clock.opens(), millis(11 + 6.5));
   clock.advance(millis(24), p);
   EXPECT_FALSE(clock.opens());
@@ -89,7 +89,7 @@ TEST(SlotClockTest, SlotsShrinkWhenRowsDie) {
   clock.setLiving(1, 1, millis(2), p);
   EXPECT_EQ(clock.gatheringRows(), 1);
   EXPECT_EQ(clock.opens(), millis(5.5));
-  // Nothing left of the running one: the next starts now.
+  // No rows are left in the running slot, so the next one starts now.
   clock.setLiving(0, 1, millis(4), p);
   EXPECT_EQ(clock.opens(), millis(4 + 5.5));
   EXPECT_EQ(clock.gatheringRows(), 0);

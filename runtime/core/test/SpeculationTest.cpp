@@ -1,4 +1,4 @@
-//===- SpeculationTest.cpp - what the policy says and learns --------------===//
+//===- SpeculationTest.cpp - the policy's decisions and learning ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,7 +23,7 @@ StepTimes table(const std::function<double(int64_t)> &of) {
   return StepTimes(times);
 }
 
-/// Eight stages.
+/// A policy for eight stages.
 SpeculationPolicy policyOf(const std::function<double(int64_t)> &step,
                            double cancelLatency = 1,
                            SpeculationOptions options = {}) {
@@ -59,11 +59,11 @@ TEST(StepTimesTest, TheFirstMeasurementReplacesAndRescales) {
   EXPECT_EQ(times.get(2), millis(60));
   EXPECT_EQ(times.get(1), millis(30));
   EXPECT_EQ(times.get(8), millis(240));
-  // What was measured itself is not rescaled by others any more.
+  // A time that was measured itself is no longer scaled by others.
   times.measure(8, millis(80));
   EXPECT_EQ(times.get(2), millis(60));
   EXPECT_EQ(times.get(16), millis(160));
-  // Later ones are averaged in.
+  // Later measurements are averaged in.
   times.measure(2, millis(68));
   EXPECT_EQ(times.get(2), millis(61));
 }
@@ -165,7 +165,7 @@ TEST(SpeculationPolicyTest, DearRowsHaveSlotsToThemselves) {
   SpeculationPolicy policy = policyOf(steep);
   SlotLoad one = {.rows = 1, .weight = 1, .widest = 1, .underWay = 3};
   EXPECT_EQ(policy.judge(0.7, 2, one, 3), Verdict::WaitsForSlot);
-  // A wide slot before it, such as a prompt's, hides what the row costs.
+  // A wide slot before it, such as a prompt's, hides the cost of the row.
   one.widest = 8;
   EXPECT_EQ(policy.judge(0.7, 2, one, 3), Verdict::Sent);
   EXPECT_EQ(policy.judge(0.5, 2, one, 3), Verdict::WaitsForSlot);
@@ -190,7 +190,8 @@ TEST(SpeculationPolicyTest, ResultsBoundTheSlotsUnderWay) {
   // A round trip is 8 steps.
   EXPECT_EQ(policy.judge(0.9, 8, {.underWay = 7}, 7), Verdict::Sent);
   EXPECT_EQ(policy.judge(0.9, 9, {.underWay = 8}, 8), Verdict::WaitsForSlot);
-  // A little more, and less than a slot is empty without a ninth one.
+  // A little more than 8 steps: without a ninth slot, less than a slot is
+  // empty.
   policy.measureRoundTrip(millis(8.05 * 60));
   EXPECT_EQ(policy.judge(0.9, 9, {.underWay = 8}, 8), Verdict::WaitsForSlot);
   policy.measureRoundTrip(millis(20 * 60));

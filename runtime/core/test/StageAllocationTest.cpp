@@ -1,4 +1,4 @@
-//===- StageAllocationTest.cpp - a step's bookkeeping takes no memory -----===//
+//===- StageAllocationTest.cpp - a stage's step allocates nothing ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,8 @@ using sluice::test::allocations;
 
 namespace {
 
-/// Rounds of a certain row and a tree of guesses behind it, in two frames, with
-/// forks, copies and mirrors, half of which leaves at a checkpoint.
+/// Runs rounds of a certain row and a tree of guesses below it, in two frames,
+/// with forks, copies and mirrors; half of the rows leave at a checkpoint.
 class Rounds {
 public:
   Rounds(Stage &stage, EpochBoard &board, bool onDevice)
@@ -83,7 +83,8 @@ private:
     stage.finishStep(outgoing);
   }
 
-  /// Which sees the deaths of all but the first, and so keeps no orphan.
+  /// Passes checkpoints as a device that sees all deaths but the first, and so
+  /// keeps no orphan.
   void leaveOnDevice() {
     alive.assign(size_t(stage.batch().rows()), 1);
     stage.findDead(alive);
@@ -117,7 +118,7 @@ TEST(StageAllocationTest, StepsAllocateNothing) {
     Stage stage = Stage::create(limits, pages, board).take();
     Rounds rounds(stage, board, onDevice);
     rounds.open();
-    // Until every frame of the mailbox has room.
+    // Runs until every frame of the mailbox has grown to its size.
     for (int i = 0; i < 8; ++i)
       rounds.round();
     int64_t before = allocations();
@@ -129,8 +130,8 @@ TEST(StageAllocationTest, StepsAllocateNothing) {
 #endif
 }
 
-/// A request after the other, each of which begins with two pages of the one
-/// before, which are dropped then, and keeps two of its own.
+/// Runs one request after the other, each of which begins with two pages of the
+/// one before, which are then unpinned, and pins two of its own.
 class Turns {
 public:
   explicit Turns(Stage &stage) : stage(stage) {}
@@ -161,7 +162,8 @@ public:
 private:
   static constexpr int32_t tokens = 70;
 
-  /// With the lists that came out of the stage: they have room.
+  /// Reuses the lists that came out of the stage, which have grown to their
+  /// sizes.
   void begin() {
     frame.opens.push_back(std::move(spare));
     OpenRequest &open = frame.opens.back();

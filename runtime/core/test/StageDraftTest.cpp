@@ -1,4 +1,4 @@
-//===- StageDraftTest.cpp - stages that rows are sent to again ------------===//
+//===- StageDraftTest.cpp - stages that get rows again --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,10 +16,10 @@ using namespace sluice::test;
 
 namespace {
 
-/// A head before its draft, at random. The draft need not have what is
-/// confirmed: rows of the confirmed path that it has not answered are sent as
-/// certain before it goes on, some that it has answered as well. Meanwhile the
-/// truth goes on, in the middle of steps too.
+/// A random head before its draft. The draft need not have every confirmed row:
+/// rows of the confirmed path that it has not answered are sent as certain rows
+/// before it goes on, and so are some that it has answered. Meanwhile more rows
+/// are confirmed, also during steps.
 class RandomDraft {
 public:
   explicit RandomDraft(uint32_t seed)
@@ -37,7 +37,7 @@ public:
       openRequest();
       for (int64_t round = 2 + pick(12); round > 0 && !hasFailed(); --round) {
         send();
-        // Rarely, a second frame before the first was answered.
+        // Sometimes a second frame leaves before the first was answered.
         if (pick(4) == 0)
           send();
         finishFrames();
@@ -104,7 +104,7 @@ private:
     harness.drain();
   }
 
-  /// The target says which token follows the truth: a guess, or another one.
+  /// Confirms the next token: that of a guess, or another one.
   void advance() {
     int32_t position = rows[truth].position + 1;
     if (position >= limits.contextLength)
@@ -118,11 +118,12 @@ private:
     else
       truth = add(truth, position, true).node;
     confirmed = truth;
-    if (pick(3) != 0) // else with the next frame
+    if (pick(3) != 0) // otherwise with the next frame
       harness.board.publish({0, 0, confirmed, false});
   }
 
-  /// The confirmed path, as far as the draft has not answered it, and guesses.
+  /// Sends the part of the confirmed path that the draft has not answered, and
+  /// guesses.
   void send() {
     StepFrame frame;
     std::set<NodeId> has = answered;
@@ -160,8 +161,9 @@ private:
     harness.enqueue(std::move(frame));
   }
 
-  /// What was certain has an answer; so has what lives still, unless its parent
-  /// was a guess that died before its turn. (Then the parent comes again.)
+  /// Checks that certain rows have answers, and so do rows that still live,
+  /// unless their parent was a guess that died before it was computed. (Then
+  /// the parent comes again.)
   void finishFrames() {
     for (const Row &row : harness.drain())
       answered.insert(row.node);

@@ -1,18 +1,18 @@
-//===- StageHarness.h - a stage over a fake cache, for tests --------------===//
+//===- StageHarness.h - a stage over a fake cache -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A stage whose layers are replaced by a record of what lies where: each slot
-// of each page of each layer's cache holds the name of the row that was stored
-// in it. A row that is computed looks whether it finds, at every position up to
-// its own, the row that is its ancestor there; or, where the request has begun
-// with shared pages, another's row with the same tokens up to it. Copies, rows
-// and mirrors are carried out as an executor would, and rows leave between the
-// layers: as the stage says there, or on a device that passes its checkpoints
-// by itself and reads who lives while it is told.
+// A stage whose layers are replaced by a record of their caches: each slot of
+// each page of each layer's cache holds the name of the row that was stored in
+// it. A row that is computed checks that it finds its ancestor at every
+// position up to its own; or, in a shared prefix, a row of another request with
+// the same tokens up to it. Copies, rows and mirrors are carried out as by an
+// executor, and rows leave between the layers: either as the stage says there,
+// or on a device that passes its checkpoints by itself and reads the deaths
+// while they are written.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@
 
 namespace sluice::test {
 
-/// Every row that was ever sent, and those of prefixes, which were not.
+/// Every row that was ever sent, and those of prefixes, which were not sent.
 class KnownRows {
 public:
   void add(const Row &row) { entry(row.request, row.node) = {row, false, {}}; }
@@ -54,7 +54,7 @@ public:
     return rows[static_cast<size_t>(row.request)][static_cast<size_t>(row.node)]
         .ofPrefix;
   }
-  /// The tokens up to and including the row's.
+  /// Returns the tokens up to and including the row's.
   const std::vector<int32_t> &pathOf(const Row &row) {
     std::vector<int32_t> &path = entry(row.request, row.node).path;
     if (path.empty()) {
@@ -72,7 +72,7 @@ private:
   struct Entry {
     Row row;
     bool ofPrefix = false;
-    std::vector<int32_t> path; ///< once asked for
+    std::vector<int32_t> path; ///< filled in when asked for
   };
   Entry &entry(RequestId request, NodeId node) {
     if (std::ssize(rows) <= request)
@@ -105,8 +105,8 @@ inline StepFrame frameOf(std::vector<Row> rows) {
   return frame;
 }
 
-/// Opens the request with a prompt of nodes `first` and up; the last row wants
-/// an output.
+/// Opens the request with a prompt whose nodes are `first` and up; its last row
+/// wants an output.
 inline StepFrame opening(int32_t tokens, RequestId request = 0,
                          NodeId first = 0) {
   StepFrame frame;
@@ -157,9 +157,10 @@ public:
   std::function<void(int)> beforeCheckpoint = [](int) {};
   /// Called when a step was formed, and before it is finished.
   std::function<void()> onFormed = [] {}, onComputed = [] {};
-  /// Has a device pass the checkpoints: which of the dead it sees in time.
+  /// Set if a device passes the checkpoints: chooses the deaths that it sees in
+  /// time.
   std::optional<std::mt19937> device;
-  int64_t orphans = 0; ///< that the device has kept
+  int64_t orphans = 0; ///< orphans that the device has kept
 
   void enqueue(StepFrame frame) {
     for (const OpenRequest &open : frame.opens)
@@ -170,7 +171,7 @@ public:
     ASSERT_TRUE(number) << number.status().message();
   }
 
-  /// Runs one step to its end. False: the mailbox is empty.
+  /// Runs one step to its end. Returns false if the mailbox is empty.
   bool step(StepFrame &outgoing) {
     Expected<bool> formed = stage.formStep();
     EXPECT_TRUE(formed) << formed.status().message();
@@ -194,7 +195,7 @@ public:
     return true;
   }
 
-  /// Runs steps until the mailbox is empty; the rows that came out.
+  /// Runs steps until the mailbox is empty, and returns the rows that came out.
   std::vector<Row> drain() {
     std::vector<Row> out;
     StepFrame outgoing;
@@ -203,7 +204,7 @@ public:
     return out;
   }
 
-  /// Nothing is held any more.
+  /// Checks that nothing is held any more.
   void expectEmpty() const {
     EXPECT_EQ(stage.holdings(), Stage::Holdings{});
     EXPECT_EQ(pages.freePages(), pages.limits().pages);
@@ -228,7 +229,7 @@ private:
                  position % CachePages::pageTokens];
   }
 
-  /// The batch says of each row what the row says, and each row is there once.
+  /// Checks that the batch has each row once, with the row's values.
   void checkBatch() {
     const StepBatch &batch = stage.batch();
     ASSERT_EQ(std::ssize(stage.rows()), batch.rows());
@@ -256,7 +257,7 @@ private:
     }
   }
 
-  /// The stage hears of what left when the step has been computed.
+  /// Tells the stage which rows left only when the step has been computed.
   void computeOnDevice() {
     const auto rows = static_cast<size_t>(stage.batch().rows());
     present.assign(rows, 1);
@@ -304,7 +305,7 @@ private:
       ASSERT_FALSE(isOrphan(nameOf(row)));
   }
 
-  /// Whether an ancestor has left this step on the device.
+  /// Returns whether an ancestor has left this step on the device.
   bool isOrphan(Name name) const {
     while (name.node != noNode && !gone.contains(name))
       name.node = known.at(name.request, name.node).parent;
@@ -333,7 +334,7 @@ private:
         Name found = at(layer, batch.sequences()[row], position);
         ASSERT_EQ(ancestor->position, position);
         if (known.isOfPrefix(*ancestor)) {
-          // The last one speaks for all before it.
+          // The last row of the prefix decides for all rows before it.
           ASSERT_GE(found.node, 0);
           const Row &owner = known.at(found.request, found.node);
           ASSERT_EQ(owner.position, position);
@@ -352,7 +353,8 @@ private:
     }
   }
 
-  /// Rows before `last` in a prefix: each with the path of the last one.
+  /// Checks the rows before `last` in a prefix: each must have the path of the
+  /// last one.
   void attendPrefix(std::vector<Name> &layer, SequenceId sequence,
                     const Row &last) {
     const std::vector<int32_t> &path = known.pathOf(last);
@@ -366,7 +368,7 @@ private:
     }
   }
 
-  /// What the sampler would be given, for each row that is left.
+  /// Checks what the sampler would get for each row that is left.
   void checkTokens() {
     for (int64_t row = 0; row < stage.batch().rows(); ++row) {
       const Row *at = &stage.rows()[row];
@@ -399,8 +401,9 @@ private:
   }
 
   std::vector<std::vector<Name>> memory; ///< [layer][page slot]
-  std::vector<uint8_t> present; ///< [row at the step's begin]: on the device
-  std::set<Name> gone;          ///< that have left this step on the device
+  /// [row at the step's start]: whether it is on the device.
+  std::vector<uint8_t> present;
+  std::set<Name> gone; ///< rows that have left this step on the device
 };
 
 } // namespace sluice::test

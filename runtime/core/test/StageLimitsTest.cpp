@@ -24,8 +24,8 @@ StageLimits smallLimits() {
   return limits;
 }
 
-/// What the frame opens goes with its first step, what it closes with its last,
-/// and its timings with each.
+/// The opens of a frame go with its first step, its closes with its last, and
+/// its timings with each.
 TEST(StageLimitsTest, AFrameIsSplitOverSteps) {
   StageHarness harness(smallLimits(), 16);
   StepFrame frame = opening(6);
@@ -54,8 +54,7 @@ TEST(StageLimitsTest, AFrameIsSplitOverSteps) {
   harness.expectEmpty();
 }
 
-/// Tombstones travel without timings: those of the rows that share their step
-/// stay.
+/// Tombstones have no timings: those of the rows that share their step stay.
 TEST(StageLimitsTest, TimingsAreThoseOfTheLastFrameThatHasSome) {
   StageHarness harness(smallLimits(), 16);
   StepFrame frame = opening(2);
@@ -99,7 +98,7 @@ TEST(StageLimitsTest, WithoutFusionEachFrameIsAStep) {
   }
 }
 
-/// The first token does not wait for guesses behind it.
+/// The first token does not wait for guesses after it.
 TEST(StageLimitsTest, GuessesDoNotJoinAPrompt) {
   StageHarness harness(smallLimits(), 16);
   harness.enqueue(opening(2));
@@ -111,7 +110,7 @@ TEST(StageLimitsTest, GuessesDoNotJoinAPrompt) {
   EXPECT_EQ(nodesOf(out.rows), (Nodes{2}));
 }
 
-/// Rows come in any order from the stage before; the origins say which is
+/// Rows come from the stage before in any order; the origins tell which is
 /// which.
 TEST(StageLimitsTest, RowsAreSortedAndKeepTheirOrigins) {
   StageHarness harness(smallLimits(), 16);
@@ -192,7 +191,8 @@ TEST(StageLimitsTest, ARequestHasOneFirstRow) {
             "stage: request 0: its first row is 0, not 5");
 }
 
-/// Paths go through it: what is behind it would be another text's.
+/// Paths contain the row, so otherwise the rows after it would belong to
+/// another text.
 TEST(StageLimitsTest, ARowThatComesAgainAsAnotherIsAnError) {
   Row otherParent = makeRow(0, 3, 2, 2, false);
   Row otherToken = makeRow(0, 1, 0, 1, true);
@@ -227,8 +227,8 @@ TEST(StageLimitsTest, ACacheThatIsFullIsAnError) {
             "page and none is free");
 }
 
-/// What a request that closes gives back is there for the next one, if not in
-/// the same step.
+/// A request can use what a closing request gives back, but not in the same
+/// step.
 TEST(StageLimitsTest, AFullCacheWaitsForWhatCloses) {
   StageLimits limits = smallLimits();
   limits.contextLength = 32;
@@ -248,7 +248,7 @@ TEST(StageLimitsTest, AFullCacheWaitsForWhatCloses) {
   harness.expectEmpty();
 }
 
-/// Far more guesses than agreed on: refused, not forgotten.
+/// Far more guesses than the limit are refused, not forgotten.
 TEST(StageLimitsTest, MoreRowsInFlightThanTheLimitIsAnError) {
   StageLimits limits = smallLimits();
   limits.branches = 1;
@@ -271,8 +271,8 @@ TEST(StageLimitsTest, MoreRowsInFlightThanTheLimitIsAnError) {
   FAIL();
 }
 
-/// Guesses that come true one after the other, many times as many as are known
-/// at a time: the tokens of all are there when somebody asks.
+/// Guesses come true one after the other, many times as many as are known at a
+/// time: all their tokens are there when they are asked for.
 TEST(StageLimitsTest, TokensOutliveTheirNodes) {
   StageLimits limits = smallLimits();
   limits.contextLength = 512;
@@ -296,7 +296,7 @@ TEST(StageLimitsTest, TokensOutliveTheirNodes) {
   }
 }
 
-/// Chunks of prompts stay apart, whatever else shares their steps.
+/// Chunks of prompts stay apart, whatever else is in their steps.
 TEST(StageLimitsTest, AStepHasNoMorePromptRowsThanItsLimit) {
   StageLimits limits = smallLimits();
   limits.rows = 16;

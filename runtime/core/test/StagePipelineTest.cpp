@@ -31,7 +31,7 @@ PipelineSetup setupOf(uint32_t seed) {
 
 /// Thousands of pipelines, each from its seed: every row that is computed finds
 /// its ancestors in the cache, whatever was guessed, fused, dropped, cut and
-/// closed; nothing that lives is lost; and in the end nothing is held.
+/// closed; no living row is lost; and in the end nothing is held.
 TEST(StagePipelineTest, EveryRowFindsItsAncestorsWhateverHappens) {
   int64_t answers = 0, departed = 0, dropped = 0, reused = 0;
   for (uint32_t seed = 0; seed < 2000; ++seed) {
@@ -44,7 +44,7 @@ TEST(StagePipelineTest, EveryRowFindsItsAncestorsWhateverHappens) {
     dropped += pipeline.dropped;
     reused += pipeline.reused;
   }
-  // That these are common is what makes the test worth something.
+  // The test is worth something only if these are common.
   EXPECT_GT(answers, 10'000);
   EXPECT_GT(departed, 1'000);
   EXPECT_GT(dropped, 1'000);
@@ -53,8 +53,9 @@ TEST(StagePipelineTest, EveryRowFindsItsAncestorsWhateverHappens) {
   RecordProperty("left", std::to_string(departed));
 }
 
-/// The same on devices that see deaths late, and some of a chain alone: what
-/// has lost an ancestor is not answered, and the rest is as it was.
+/// The same on devices that see deaths late, and only some deaths of a chain: a
+/// row that has lost an ancestor is not answered, and all other rows are as
+/// before.
 TEST(StagePipelineTest, EveryRowFindsItsAncestorsWhateverADeviceSees) {
   int64_t answers = 0, departed = 0, orphans = 0;
   for (uint32_t seed = 0; seed < 2000; ++seed) {
@@ -94,9 +95,9 @@ PipelineSetup sharingSetupOf(uint32_t seed) {
   return setup;
 }
 
-/// The same with pages that are kept, shared and dropped: each row
-/// finds what it would have computed itself, at every stage; and in the end
-/// nothing is held but what is kept, and then that is not either.
+/// The same with pages that are pinned, shared and unpinned: each row finds
+/// what it would have computed itself, at every stage. In the end only pinned
+/// pages are held, and after their unpins nothing.
 TEST(StagePipelineTest, EveryRowFindsItsPrefixWhateverHappens) {
   int64_t prefixes = 0, keeps = 0, keepsAfterEnd = 0, drops = 0;
   for (uint32_t seed = 0; seed < 600; ++seed) {
@@ -111,7 +112,7 @@ TEST(StagePipelineTest, EveryRowFindsItsPrefixWhateverHappens) {
     keepsAfterEnd += pipeline.keepsAfterEnd;
     drops += pipeline.unpins;
   }
-  // That these are common is what makes the test worth something.
+  // The test is worth something only if these are common.
   EXPECT_GT(prefixes, 500);
   EXPECT_GT(keeps, 1'000);
   EXPECT_GT(keepsAfterEnd, 100);

@@ -1,4 +1,4 @@
-//===- StageSharingTest.cpp - requests begin with pages of others ---------===//
+//===- StageSharingTest.cpp - requests that begin with shared pages -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,7 +38,7 @@ Row guess(NodeId node, NodeId parent, int32_t position, RequestId request) {
   return makeRow(request, node, parent, position, false);
 }
 
-/// The tokens of what opening() sends.
+/// Returns the tokens that opening() sends.
 std::vector<int32_t> tokensOf(RequestId request, NodeId first, int32_t count) {
   std::vector<int32_t> tokens;
   for (const Row &row : opening(count, request, first).rows)
@@ -46,7 +46,7 @@ std::vector<int32_t> tokensOf(RequestId request, NodeId first, int32_t count) {
   return tokens;
 }
 
-/// Opens the request with a prompt of `tokens` tokens, the first of which lie
+/// Opens the request with a prompt of `tokens` tokens, the first of which are
 /// in the pages.
 StepFrame openingWith(std::vector<SharedPage> pages,
                       std::vector<int32_t> prefix, int32_t tokens,
@@ -94,11 +94,11 @@ TEST_F(StageSharingTest, ARequestBeginsWithPinnedPages) {
                         harness.pages.pages(0).begin() + 2),
             (std::vector{first, second}));
   EXPECT_EQ(stage().holdings(), (Stage::Holdings{1, 1, 3, 0, 2}));
-  // Guesses fork behind the prefix as behind anything else.
+  // Guesses fork after the prefix as they do anywhere else.
   EXPECT_EQ(send(frameOf({guess(167, 166, 67, 1), guess(168, 166, 67, 1),
                           guess(169, 168, 68, 1)})),
             (Nodes{167, 168, 169}));
-  // And another request begins with one page of the two, meanwhile.
+  // Meanwhile another request begins with one of the two pages.
   prefix.resize(32);
   EXPECT_EQ(send(openingWith({3}, prefix, 33, 2, 0)), (Nodes{32}));
   EXPECT_EQ(harness.pages.holders(first), 1 + 2 + 1);
@@ -108,8 +108,7 @@ TEST_F(StageSharingTest, ARequestBeginsWithPinnedPages) {
   harness.expectEmpty();
 }
 
-/// The first row of such a request can leave its step: what it began with
-/// stays.
+/// The first row of such a request can leave its step; the shared prefix stays.
 TEST_F(StageSharingTest, APrefixStaysWhenItsRowsLeave) {
   send(opening(32));
   send(keeping({{0, 31, 0, 0}}));
@@ -129,13 +128,13 @@ TEST_F(StageSharingTest, APrefixStaysWhenItsRowsLeave) {
   harness.expectEmpty();
 }
 
-/// The request ended, as far as the board knows, on a wrong guess; what is
-/// pinned is the path of the right one.
+/// By the board the request ended on a wrong guess; the page that is pinned is
+/// of the path of the right one.
 TEST_F(StageSharingTest, APageIsPinnedAfterTheEnd) {
   send(opening(31));
   send(frameOf({guess(31, 30, 31, 0), guess(32, 30, 31, 0)}));
   harness.board.publish({0, 1, 32, true});
-  // Its rows are dead, and nothing else is gone.
+  // Its rows are dead, and everything else is there.
   EXPECT_EQ(send(frameOf({guess(33, 31, 32, 0)})), (Nodes{}));
   EXPECT_EQ(stage().holdings().branches, 2);
   StepFrame frame = keeping({{0, 31, 0, 2}});
@@ -149,7 +148,7 @@ TEST_F(StageSharingTest, APageIsPinnedAfterTheEnd) {
   harness.expectEmpty();
 }
 
-/// Any confirmed node will do, also one that is long forgotten.
+/// Any confirmed node will do, even one that is long forgotten.
 TEST_F(StageSharingTest, APageIsPinnedOfAPathFromLongAgo) {
   StageLimits limits = sharingLimits();
   limits.rows = 4;
@@ -183,8 +182,8 @@ TEST_F(StageSharingTest, APageIsUnpinnedWhileARequestUsesIt) {
   harness.expectEmpty();
 }
 
-/// A row that comes again does not leave any more: the head can have the answer
-/// from the first time, and pin what is behind it.
+/// A repeated row does not leave its step: the head may have its first answer,
+/// and may pin pages of what follows it.
 TEST_F(StageSharingTest, ARowThatComesAgainStaysInItsStep) {
   send(opening(30));
   send(frameOf(
@@ -202,8 +201,8 @@ TEST_F(StageSharingTest, ARowThatComesAgainStaysInItsStep) {
   EXPECT_EQ(outgoing.pins.size(), 1u);
 }
 
-/// What a frame that is split says before its rows goes with its first step,
-/// what it says after them with its last; only then is it taken in whole.
+/// The orders of a split frame that precede its rows go with its first step,
+/// the others with its last; only then is the frame taken completely.
 TEST_F(StageSharingTest, AFrameIsTakenInWholeWithItsLastStep) {
   StageLimits limits = sharingLimits();
   limits.rows = 20;
@@ -237,8 +236,8 @@ TEST_F(StageSharingTest, AFrameIsTakenInWholeWithItsLastStep) {
   EXPECT_EQ(out.unpins, (std::vector<SharedPage>{1}));
 }
 
-/// Frames that pin, unpin and open with the same pages, at a first stage that
-/// fuses them or not.
+/// Sends frames that pin, unpin and open with the same pages to a first stage
+/// that fuses them or not.
 class Orders {
 public:
   explicit Orders(bool fuse) : one(limits(fuse), 32), two(limits(true), 32) {
@@ -293,8 +292,8 @@ TEST_F(StageSharingTest, FusedFramesSayWhatTheirFramesSaid) {
   Orders apart(false);
   EXPECT_EQ(apart.sent.size(), 6u);
   Orders fused(true);
-  // The first open waits for the keeps, the first drop for the open that has
-  // the page, the last open for the close and the keeps.
+  // The first open waits for the pins, the first unpin for the open with its
+  // page, the last open for the close and the pins.
   ASSERT_EQ(fused.sent.size(), 4u);
   EXPECT_EQ(fused.sent[0].pins.size(), 2u);
   EXPECT_EQ(fused.sent[1].opens.size(), 1u);
@@ -306,7 +305,7 @@ TEST_F(StageSharingTest, FusedFramesSayWhatTheirFramesSaid) {
             (std::vector<SharedPage>{2, 1}));
 }
 
-/// A sequence that a close gives back is there for a prefix in the next step.
+/// A sequence that a close gives back can hold a prefix in the next step.
 TEST_F(StageSharingTest, APrefixWaitsForWhatCloses) {
   StageLimits limits = sharingLimits();
   limits.branches = 1;
@@ -353,14 +352,14 @@ TEST_F(StageSharingTest, WhatIsNotInTheCacheCannotBePinned) {
       message(opening(33), keeping({{0, 32, 1, 0}})),
       "stage: request 0: page 1 of the path to row 32 is to be pinned, but "
       "is not in the cache");
-  // Nobody can have answered a row of this very step.
+  // No row of this very step can have been answered.
   StepFrame frame = opening(32, 1);
   frame.pins = {{1, 31, 0, 0}};
   EXPECT_EQ(
       message(opening(1), frame),
       "stage: request 1: page 0 of the path to row 31 is to be pinned, but "
       "is not in the cache");
-  // A number that no row had.
+  // No row had this number.
   frame = frameOf({makeRow(0, 40, 32, 33, true)});
   frame.pins = {{0, 35, 0, 0}};
   EXPECT_EQ(
@@ -392,7 +391,8 @@ TEST_F(StageSharingTest, TheMailboxChecksSharedPages) {
             "stage: request 0: page -1 is pinned in a context of 128");
   EXPECT_EQ(refused(keeping({{0, 74, 0, 0}, {0, 74, 1, 0}})),
             "stage: shared page 0 is pinned already");
-  // Checked with what is queued done; what was refused has left nothing behind.
+  // A frame is checked as if the queue had been worked off; a refused frame
+  // leaves no trace.
   harness.enqueue(keeping({{0, 74, 0, 0}, {0, 74, 1, 1}}));
   EXPECT_EQ(refused(keeping({{0, 74, 0, 0}})),
             "stage: shared page 0 is pinned already");
@@ -466,7 +466,8 @@ TEST_F(StageSharingTest, TheMailboxChecksPrefixes) {
       with([](auto &frame, auto &) { frame.rows[0].position = 63; }),
       "stage: request 1: position 63 is not in the context of 128, behind "
       "a prefix of 64");
-  // Right as it was, and nodes go on behind what was not sent.
+  // The same frame is accepted otherwise, and node numbers continue after the
+  // prefix.
   send(openingWith({0, 1}, prefix, 67, 1, 10));
   send(closing(1));
   EXPECT_EQ(refused(opening(1, 1, 76)),

@@ -1,4 +1,4 @@
-//===- StageTest.cpp - rows find their branch, and leave it ---------------===//
+//===- StageTest.cpp - rows find their branch and leave it ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -63,7 +63,7 @@ TEST_F(StageTest, ACertainRunContinuesItsBranch) {
   end();
 }
 
-/// The last guess of a branch turns out wrong: the branch is cut back by it.
+/// The last guess of a branch is wrong: the branch is cut back by one row.
 TEST_F(StageTest, AMissAtTheTipCutsIt) {
   send(opening(3));
   send(frameOf({guess(3, 2, 3)}));
@@ -72,14 +72,14 @@ TEST_F(StageTest, AMissAtTheTipCutsIt) {
   EXPECT_EQ(send(frame), (Nodes{4}));
   EXPECT_EQ(branches(), 1);
   EXPECT_EQ(harness.pages.length(0), 4);
-  // What was cut is dead, and so is what comes of it late.
+  // Rows that were cut are dead, and so are their late children.
   EXPECT_EQ(send(frameOf({guess(5, 3, 4)})), (Nodes{}));
   EXPECT_EQ(stage().counters().droppedAtMailbox, 1u);
   end();
 }
 
-/// A guess in the middle of a long one turns out wrong: what was right of it
-/// stays, in the same branch, without a copy.
+/// A guess in the middle of a long branch is wrong: the right part stays, in
+/// the same branch, without a copy.
 TEST_F(StageTest, AMissMidBranchCutsWhatIsBehindIt) {
   send(opening(30));
   send(frameOf({guess(30, 29, 30), guess(31, 30, 31), guess(32, 31, 32),
@@ -99,7 +99,7 @@ TEST_F(StageTest, AMissMidBranchCutsWhatIsBehindIt) {
   end();
 }
 
-/// All in one step: nothing that the forks need is in the cache yet.
+/// Everything is in one step: nothing that the forks need is in the cache yet.
 TEST_F(StageTest, AForkOfAForkWithinOneStepIsMirrored) {
   StepFrame frame = opening(3);
   for (Row row : {guess(3, 2, 3), guess(4, 2, 3), guess(5, 4, 4),
@@ -107,7 +107,7 @@ TEST_F(StageTest, AForkOfAForkWithinOneStepIsMirrored) {
     frame.rows.push_back(row);
   harness.enqueue(frame);
   ASSERT_TRUE(*stage().formStep());
-  // Branch by branch: 0 1 2 3, then 4 5 forked behind 2, 6 7 behind 4.
+  // Branch by branch: 0 1 2 3, then 4 5 forked after 2, 6 7 after 4.
   EXPECT_EQ(nodesOf(stage().rows()), (Nodes{0, 1, 2, 3, 4, 5, 6, 7}));
   EXPECT_EQ(std::vector(stage().batch().sequences().begin(),
                         stage().batch().sequences().end()),
@@ -120,7 +120,7 @@ TEST_F(StageTest, AForkOfAForkWithinOneStepIsMirrored) {
   StepFrame outgoing;
   stage().finishStep(outgoing);
 
-  // The same with what an executor would store, and once more on top of it.
+  // The same with what an executor would store, and then again on top of it.
   send(closing());
   send(frame = [&] {
     StepFrame again = opening(3, 0, 8);
@@ -149,7 +149,8 @@ TEST_F(StageTest, AForkAtAPageBoundarySharesAllAndCopiesNothing) {
   end();
 }
 
-/// Sent again, as certain: computed again, and what is behind it stays.
+/// A row that is sent again as certain is computed again, and the rows after it
+/// stay.
 TEST_F(StageTest, ARowCanBeSentAgain) {
   send(opening(2));
   send(frameOf({guess(2, 1, 2), guess(3, 2, 3)}));
@@ -158,7 +159,7 @@ TEST_F(StageTest, ARowCanBeSentAgain) {
   EXPECT_EQ(send(frameOf({makeRow(0, 2, 1, 2, true)})), (Nodes{2}));
   EXPECT_EQ(branches(), 2);
   EXPECT_EQ(send(frameOf({guess(4, 3, 4), guess(5, 2, 3)})), (Nodes{4, 5}));
-  // Once the confirmed row is known, what is not behind it goes.
+  // Once the confirmed row is known, branches without it are closed.
   StepFrame frame = frameOf({guess(6, 4, 5)});
   frame.marks = {confirm(4)};
   EXPECT_EQ(send(frame), (Nodes{6}));
@@ -185,13 +186,14 @@ TEST_F(StageTest, AMarkCanComeBeforeTheRowItNames) {
   send(opening(2));
   send(frameOf({guess(2, 1, 2)}));
   harness.board.publish(confirm(5));
-  // Node 5 is not here yet: all that is older is dead, and nothing is closed.
+  // Node 5 is not here yet: all older guesses are dead, and no branch is
+  // closed.
   EXPECT_EQ(send(frameOf({guess(3, 2, 3), guess(4, 1, 2)})), (Nodes{}));
   EXPECT_EQ(branches(), 1);
   EXPECT_EQ(send(frameOf({makeRow(0, 5, 1, 2, true), guess(6, 5, 3)})),
             (Nodes{5, 6}));
   EXPECT_EQ(branches(), 1);
-  // Old marks, and the same again, are no news.
+  // Old marks, and repeated ones, are no news.
   harness.board.publish(confirm(2));
   harness.board.publish(confirm(5));
   EXPECT_EQ(send(frameOf({guess(7, 6, 4)})), (Nodes{7}));
@@ -216,7 +218,7 @@ TEST_F(StageTest, RowsLeaveAtTheCheckpointAfterTheMark) {
   EXPECT_TRUE(stage().checkpoint().empty());
   harness.board.publish(confirm(6));
   EXPECT_EQ(stage().checkpoint().size(), 1u);
-  // 4 is no answer any more, but 6 attends to it.
+  // Row 4 is no answer any more, but row 6 attends to it.
   EXPECT_EQ(nodesOf(stage().rows()), (Nodes{4, 6}));
   StepFrame outgoing;
   stage().finishStep(outgoing);
@@ -225,8 +227,8 @@ TEST_F(StageTest, RowsLeaveAtTheCheckpointAfterTheMark) {
   end();
 }
 
-/// The device passes checkpoints by itself: rows are named, and leave as it
-/// says.
+/// The device passes checkpoints by itself: dead rows are marked, and leave
+/// when it says.
 TEST_F(StageTest, RowsLeaveAsADeviceSays) {
   send(opening(2));
   harness.enqueue(frameOf({guess(2, 1, 2), guess(3, 2, 3)}));
@@ -241,7 +243,7 @@ TEST_F(StageTest, RowsLeaveAsADeviceSays) {
     if (!alive[row])
       dead.push_back(stage().rows()[row].node);
   EXPECT_EQ(dead, (Nodes{2, 3}));
-  // Named, and still here; nothing is new.
+  // The rows are marked and still here; there is no news.
   EXPECT_EQ(stage().batch().rows(), 5);
   EXPECT_FALSE(stage().findDead(alive));
   // One of them was too late to leave.
@@ -258,7 +260,7 @@ TEST_F(StageTest, RowsLeaveAsADeviceSays) {
   end();
 }
 
-/// The device may take a parent out and keep its children, which died as well.
+/// The device may remove a parent and keep its children, which died as well.
 TEST_F(StageTest, ARowWhoseParentADeviceTookOutLeavesBehindTheStep) {
   send(opening(2));
   harness.enqueue(frameOf({guess(2, 1, 2), guess(3, 2, 3), guess(5, 3, 4)}));
@@ -280,7 +282,7 @@ TEST_F(StageTest, ARowWhoseParentADeviceTookOutLeavesBehindTheStep) {
             std::vector<Time>{Time(100)});
   ASSERT_EQ(nodesOf(stage().rows()), (Nodes{4}));
   EXPECT_LE(moves.size(), 1u);
-  // What would be sampled is the living row's.
+  // The sampler gets the tokens of the living row.
   std::span<const int32_t> tokens = stage().outputOf(0);
   EXPECT_EQ(std::vector(tokens.begin(), tokens.end()),
             (std::vector<int32_t>{28}));
@@ -290,12 +292,12 @@ TEST_F(StageTest, ARowWhoseParentADeviceTookOutLeavesBehindTheStep) {
   EXPECT_EQ(nodesOf(outgoing.rows), (Nodes{4}));
   EXPECT_EQ(stage().counters().departedAtCheckpoint, 3u);
   EXPECT_EQ(stage().counters().checkpoints, 2u + 1u);
-  // The rows that stayed are not in their branch, nor is the one that left.
+  // The orphans are not in their branch, nor is the row that left.
   EXPECT_EQ(harness.pages.length(sequence), 2);
   end();
 }
 
-/// On a device rows are told to be dead long before it is known that they have
+/// On a device, rows are marked as dead long before it is known that they have
 /// left; other news comes in between.
 TEST_F(StageTest, ADevicesRowsAreOfTheCancelThatNamedThem) {
   send(opening(2));
@@ -323,7 +325,7 @@ TEST_F(StageTest, ADevicesRowsAreOfTheCancelThatNamedThem) {
   EXPECT_EQ(std::vector(stage().cancelsOfDeparted().begin(),
                         stage().cancelsOfDeparted().end()),
             std::vector<Time>{Time(200)});
-  // Also those at which nobody has left, as where the host passes them.
+  // Checkpoints without departures count too, as when the host passes them.
   EXPECT_EQ(stage().counters().checkpoints, before + 3);
   stage().dropOrphans();
   StepFrame outgoing;
@@ -331,8 +333,8 @@ TEST_F(StageTest, ADevicesRowsAreOfTheCancelThatNamedThem) {
   end();
 }
 
-/// Two cancels between two checkpoints: each counts from its own decision, and
-/// an older one, which these rows outlived, not at all.
+/// Two cancels come between two checkpoints: each counts from its own decision,
+/// and an older one, which these rows survived, does not count.
 TEST_F(StageTest, RowsThatLeaveAreOfTheCancelThatKilledThem) {
   auto cancels = [&] {
     return std::vector(stage().cancelsOfDeparted().begin(),
@@ -348,8 +350,8 @@ TEST_F(StageTest, RowsThatLeaveAreOfTheCancelThatKilledThem) {
   EXPECT_EQ(stage().checkpoint().size(), 2u);
   EXPECT_EQ(nodesOf(stage().rows()), (Nodes{6, 7, 4}));
   EXPECT_EQ(cancels(), (std::vector<Time>{Time(200), Time(300)}));
-  // Killed by a mark that a frame brought, whose cancel is still on its way; 4
-  // and 6 have only stayed because 7 attends to them.
+  // Killed by a mark that a frame brought and whose cancel is still under way.
+  // Rows 4 and 6 had stayed only because row 7 attends to them.
   harness.board.publish({0, 0, 8, false});
   stage().checkpoint();
   EXPECT_EQ(stage().batch().rows(), 0);
@@ -359,7 +361,7 @@ TEST_F(StageTest, RowsThatLeaveAreOfTheCancelThatKilledThem) {
   end();
 }
 
-/// One definition for all who count: rows enter a step, and some leave it.
+/// One definition for all counters: rows enter a step, and some leave it.
 TEST_F(StageTest, CountersAddUp) {
   send(opening(2));
   send(frameOf({guess(2, 1, 2), guess(3, 2, 3)}));
@@ -376,7 +378,8 @@ TEST_F(StageTest, CountersAddUp) {
   end();
 }
 
-/// What has left is in no layer's cache from there on: nothing continues it.
+/// A row that has left is in no layer's cache after that point, so nothing
+/// continues it.
 TEST_F(StageTest, WhatHasLeftIsForgotten) {
   send(opening(2));
   harness.beforeCheckpoint = [&](int layer) {
@@ -388,7 +391,7 @@ TEST_F(StageTest, WhatHasLeftIsForgotten) {
   EXPECT_EQ(send(frameOf({guess(7, 3, 4), guess(8, 5, 4), guess(9, 6, 4)})),
             (Nodes{9}));
   EXPECT_EQ(branches(), 1);
-  // Not even if it comes after all, as certain.
+  // Not even if the row after it comes later as a certain row.
   EXPECT_EQ(send(frameOf({makeRow(0, 10, 5, 4, true)})), (Nodes{}));
   end();
 }
@@ -405,7 +408,7 @@ TEST_F(StageTest, AStepWhoseRowsHaveAllDiedIsATombstone) {
   EXPECT_TRUE(outgoing.isTombstone());
   EXPECT_TRUE(outgoing.marks.empty());
   EXPECT_EQ(stage().counters().tombstones, 1u);
-  // The next stage has nothing to do with it but to pass it on.
+  // The next stage only has to pass it on.
   harness.enqueue(StepFrame());
   ASSERT_TRUE(harness.step(outgoing));
   EXPECT_TRUE(outgoing.isTombstone());
@@ -415,8 +418,8 @@ TEST_F(StageTest, AStepWhoseRowsHaveAllDiedIsATombstone) {
 
 TEST_F(StageTest, ASlotIsUsedAgain) {
   send(opening(40));
-  // The close, and the slot's next request behind it, both in the mailbox: they
-  // cannot share a step.
+  // The close and the slot's next request after it are both in the mailbox;
+  // they cannot share a step.
   StepFrame last = closing();
   last.marks = {{0, 0, 39, true}};
   harness.enqueue(std::move(last));
@@ -428,7 +431,7 @@ TEST_F(StageTest, ASlotIsUsedAgain) {
   ASSERT_TRUE(harness.step(outgoing));
   EXPECT_EQ(nodesOf(outgoing.rows), (Nodes{40, 41, 42}));
   EXPECT_EQ(outgoing.opens.size(), 1u);
-  // A mark of the slot's last request, late.
+  // A late mark of the slot's last request.
   harness.board.publish(confirm(17));
   EXPECT_EQ(send(frameOf({guess(43, 42, 3)})), (Nodes{43}));
   end();
@@ -449,7 +452,7 @@ TEST_F(StageTest, ManyRequestsShareAStep) {
                           guess(13, 11, 5, 1), guess(4, 3, 4, 0)})),
             (Nodes{3, 4, 12, 13}));
   EXPECT_EQ(branches(), 3);
-  // One's end is nothing to the other.
+  // The end of one request does not affect the other.
   harness.board.publish({0, 0, 5, true});
   EXPECT_EQ(send(frameOf({guess(5, 4, 5, 0), guess(14, 12, 6, 1)})),
             (Nodes{14}));

@@ -38,7 +38,7 @@ TEST(StageTreeTest, OnlyWhatDescendsFromTheConfirmedNodeLives) {
   tree.insert(makeRow(1, 0, 1, false), 0, 1, 0);
   tree.insert(makeRow(2, 0, 1, false), 0, 1, 0);
   tree.insert(makeRow(3, 1, 2, false), 0, 1, 0);
-  // A certain row behind the confirmed one descends from it.
+  // A certain row after the confirmed one descends from it.
   EXPECT_TRUE(tree.lives(3, 1, false));
   EXPECT_TRUE(tree.lives(4, 3, false));
   EXPECT_TRUE(tree.observe({1, false}));
@@ -49,7 +49,7 @@ TEST(StageTreeTest, OnlyWhatDescendsFromTheConfirmedNodeLives) {
   EXPECT_FALSE(tree.lives(4, 2, false));
   EXPECT_FALSE(tree.lives(5, 4, false)); // 4 is not known
   EXPECT_TRUE(tree.lives(6, 5, true));
-  // Not here yet: only it and what will descend from it.
+  // Node 7 is not here yet: only it and its later descendants live.
   tree.observe({7, false});
   EXPECT_FALSE(tree.lives(3, 1, false));
   EXPECT_TRUE(tree.lives(7, 3, false));
@@ -102,7 +102,7 @@ TEST(StageTreeTest, APrefixIsThereAsIfItsRowsHadCome) {
   EXPECT_EQ(tree.path(*tree.find(38)).size(), 32u);
 }
 
-/// The end names the last number, which need not be the path's.
+/// The end has the last number, which need not be on the path.
 TEST(StageTreeTest, TheLastConfirmedNodeOutlivesTheEnd) {
   StageTree tree = openTree(0);
   EXPECT_EQ(tree.lastConfirmed(), noNode);
@@ -120,16 +120,16 @@ TEST(StageTreeTest, NodesThatMatterKeepTheirPlace) {
   EXPECT_FALSE(tree.checkRoom(33, 2).ok()); // 1 lives
   EXPECT_FALSE(tree.checkRoom(32, 2).ok()); // the last certain one
   EXPECT_TRUE(tree.checkRoom(34, 2).ok());
-  EXPECT_TRUE(tree.checkRoom(1, 2).ok()); // itself
+  EXPECT_TRUE(tree.checkRoom(1, 2).ok()); // the row itself
   tree.insert(makeRow(2, 0, 1, true), 0, 2, 0);
   tree.observe({2, false});
   EXPECT_TRUE(tree.checkRoom(33, 2).ok());
   EXPECT_TRUE(tree.checkRoom(32, 2).ok());
-  EXPECT_FALSE(tree.checkRoom(33, 1).ok()); // in the step in progress
+  EXPECT_FALSE(tree.checkRoom(33, 1).ok()); // a row of the step in progress
   EXPECT_FALSE(tree.checkRoom(34, 3).ok());
 }
 
-/// Random trees and marks, against the definition.
+/// Random trees and marks, compared with the definition.
 TEST(StageTreeTest, AgreesWithTheDefinition) {
   std::mt19937 random(9);
   for (int round = 0; round < 2000; ++round) {
@@ -140,7 +140,7 @@ TEST(StageTreeTest, AgreesWithTheDefinition) {
       bool certain;
       int32_t position;
     };
-    std::vector<Known> rows; // of node first + index
+    std::vector<Known> rows; // [index]: the row of node first + index
     NodeId confirmed = noNode;
     auto descends = [&](NodeId node, NodeId from) {
       while (node > from)
@@ -177,7 +177,7 @@ TEST(StageTreeTest, AgreesWithTheDefinition) {
                         descends(node, confirmed);
         ASSERT_EQ(tree.lives(*tree.find(node)), expected);
       }
-      // The path of any node, in any order.
+      // Paths of any nodes are asked for, in any order.
       NodeId asked = first + random() % rows.size();
       std::span<const int32_t> path = tree.path(*tree.find(asked));
       ASSERT_EQ(std::ssize(path), rows[asked - first].position + 1);

@@ -1,4 +1,4 @@
-//===- StepBatchTest.cpp - rows leave with all that is theirs -------------===//
+//===- StepBatchTest.cpp - rows leave with their records ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -55,7 +55,7 @@ TEST(StepBatchTest, WhatLeavesTakesItsOutputsAndMirrorsAlong) {
   EXPECT_EQ(list(batch.mirrors()),
             (std::vector<Mirror>{{0, 6}, {0, 8}, {1, 5}}));
 
-  // And once more, until nothing is left.
+  // Then all other rows leave.
   std::vector<uint8_t> none = {0, 0};
   batch.keep(none, {}, 0);
   EXPECT_EQ(batch.rows(), 0);
@@ -65,8 +65,8 @@ TEST(StepBatchTest, WhatLeavesTakesItsOutputsAndMirrorsAlong) {
   EXPECT_TRUE(batch.add(0, 5, 50, true).ok());
 }
 
-/// A row is known by its token: whatever leaves, each row keeps what belongs to
-/// it, over several checkpoints.
+/// A row is recognised by its token: over several checkpoints, each row keeps
+/// its values, whichever rows leave.
 TEST(StepBatchTest, AnySeriesOfCheckpointsKeepsRowsWhole) {
   std::mt19937 random(5);
   for (int round = 0; round < 300; ++round) {
@@ -76,7 +76,8 @@ TEST(StepBatchTest, AnySeriesOfCheckpointsKeepsRowsWhole) {
     std::vector<bool> wants(static_cast<size_t>(rows));
     for (int64_t row = 0; row < rows; ++row) {
       wants[row] = random() % 2;
-      // Each row a sequence of its own, named after it, as the position is.
+      // Each row has its own sequence, with the row's number, and a position
+      // after it.
       ASSERT_TRUE(batch.add(row, row * 3, row, wants[row]).ok());
     }
     for (int64_t row = 0; row < rows; ++row)

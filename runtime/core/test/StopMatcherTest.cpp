@@ -62,7 +62,7 @@ TEST(StopMatcherTest, LimitsAreChecked) {
   EXPECT_FALSE(StopMatcher::create(std::vector<std::string>(65, "x")));
 }
 
-/// The definition, over the whole text at once.
+/// The definition, applied to the whole text at once.
 std::string wholeText(const std::string &text,
                       const std::vector<std::string> &stops) {
   for (size_t end = 1; end <= text.size(); ++end) {
@@ -76,8 +76,8 @@ std::string wholeText(const std::string &text,
   return text;
 }
 
-/// Cutting a text into other pieces changes nothing, and nothing is held back
-/// that cannot begin a stop string.
+/// The division into pieces changes nothing, and only text that can begin a
+/// stop string is held back.
 TEST(StopMatcherTest, PiecesDoNotMatter) {
   std::mt19937 random(11);
   auto letters = [&](size_t max) {

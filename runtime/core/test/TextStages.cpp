@@ -1,4 +1,4 @@
-//===- TextStages.cpp - stages for tests of head and scheduler ------------===//
+//===- TextStages.cpp - stages for tests without guesses ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -53,7 +53,7 @@ int64_t TextStages::openRequests() const {
 }
 
 //===----------------------------------------------------------------------===//
-// What frames say
+// The orders of frames
 //===----------------------------------------------------------------------===//
 
 void TextStages::open(const OpenRequest &request) {
@@ -124,7 +124,7 @@ void TextStages::pin(const PinPage &order) {
                         slot.pages[static_cast<size_t>(order.index)]};
 }
 
-/// In the order in which stages do what a frame says.
+/// Carries out a frame in the order in which stages do.
 void TextStages::accept(const StepFrame &frame, Work &work) {
   for (SharedPage page : frame.unpins)
     check(pinned.erase(page) == 1, "a page is unpinned that is not pinned");
@@ -172,14 +172,14 @@ void TextStages::take(HeadCommands &commands, Time now) {
     if (work.known > 0)
       chunks.insert(came.frame.launched);
   }
-  // The last one may be cut in two where requests begin with what it keeps.
+  // The last chunk may be cut in two if requests begin with pages that it pins.
   check(std::ssize(chunks) <= 2 * limits.stages + 1,
         "more chunks of prompts are under way than stages need");
   begin(stages.front(), now);
 }
 
-/// What is in the mailbox, as one step; chunks of prompts as far as a step may
-/// be long.
+/// Takes the frames in the mailbox as one step; chunks of prompts only as far
+/// as a step may be long.
 void TextStages::begin(Stage &stage, Time now) {
   if (stage.step || stage.mailbox.empty())
     return;
@@ -218,8 +218,8 @@ std::optional<Time> TextStages::ends() const {
 
 std::vector<ResultFrame> TextStages::advance(Time now) {
   std::vector<ResultFrame> answers;
-  // The last one first: it takes what comes out of the one before in its next
-  // step.
+  // The last stage comes first, so it takes what comes out of the stage before
+  // in its next step.
   for (size_t s = stages.size(); s-- > 0;) {
     Stage &stage = stages[s];
     while (stage.step && stage.end <= now) {
