@@ -1,4 +1,4 @@
-//===- Clock.cpp - what time it is ----------------------------------------===//
+//===- Clock.cpp - the monotonic clock of a machine -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,8 @@ using namespace sluice;
 
 uint64_t pipeline::clockIdentity() {
   std::string name;
-  // Linux makes it up anew at each start, so that it tells machines apart whose
-  // names are the same.
+  // Linux generates this id anew at each boot, so it distinguishes machines
+  // that have the same name.
   if (std::ifstream file("/proc/sys/kernel/random/boot_id");
       !std::getline(file, name)) {
     name.resize(256);

@@ -1,13 +1,13 @@
-//===- Clock.h - what time it is ------------------------------------------===//
+//===- Clock.h - the monotonic clock of a machine -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The time that the deciding code is told: nanoseconds of the system's
-// monotonic clock, which all processes of a machine share. Those of two
-// machines began at different times and have nothing to do with each other.
+// The time that is passed to the deciding code: nanoseconds of the system's
+// monotonic clock, which all processes of a machine share. The clocks of two
+// machines started at different times, so their times cannot be compared.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +28,8 @@ inline std::chrono::steady_clock::time_point toTimePoint(Time time) {
   return std::chrono::steady_clock::time_point(time);
 }
 
-/// The same wherever now() has the same beginning: on one machine, until it
-/// starts again.
+/// Returns a number that is the same in all processes whose now() has the same
+/// start: those of one machine, until it reboots.
 uint64_t clockIdentity();
 
 } // namespace sluice::pipeline

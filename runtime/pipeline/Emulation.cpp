@@ -1,4 +1,4 @@
-//===- Emulation.cpp - times of a described cluster -----------------------===//
+//===- Emulation.cpp - the times of a described cluster -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

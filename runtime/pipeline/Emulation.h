@@ -1,13 +1,13 @@
-//===- Emulation.h - times of a described cluster -------------------------===//
+//===- Emulation.h - the times of a described cluster ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The times of a described cluster and model, put under the steps and messages
-// of a real and smaller one (--emulate): what the simulator computes, a run
-// takes.
+// For --emulate: makes the steps and messages of a real, smaller cluster take
+// the times of a described cluster and model, which are those that the
+// simulator computes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,45 +27,48 @@ namespace sluice::pipeline {
 
 struct EmulationOptions {
   std::string clusterFile;
-  std::string target; ///< a described model; empty: the file's
+  std::string target; ///< a described model; if empty, that of the file
   std::string draft;
-  /// Of the executable: so many stages, and whether head and draft have a rank
+  /// The executable's number of stages, and whether head and draft have a rank
   /// of their own.
   int64_t stages = 1;
   bool ownDraftRank = true;
   bool hasDraft = true;
   Time maxLatency{0};
   ActivationFormat activations = ActivationFormat::F32;
-  /// Positions that rows attend to, for times, and that caches hold, for
-  /// memory.
+  /// How many positions rows attend to, for times, and how many caches hold,
+  /// for memory.
   int64_t context = 1024;
-  /// Prompt rows of a step.
+  /// How many prompt rows a step can have.
   int64_t prefillRows = 512;
 };
 
 /// Immutable after create().
 class Emulation {
 public:
-  /// Errors: those of the file, no such model, and those of planPipeline().
+  /// Fails if the file is invalid or has no such model, and as planPipeline()
+  /// does.
   static Expected<Emulation> create(const EmulationOptions &options);
 
   std::unique_ptr<StepPacer> stagePacer(int64_t stage) const;
   std::unique_ptr<StepPacer> draftPacer() const;
 
-  /// How a message goes from rank to rank.
+  /// Returns the link that messages between the two ranks take.
   const cluster::Link &link(int64_t from, int64_t to) const {
     return plan.links[size_t(from) * plan.ranks().size() + size_t(to)];
   }
 
-  /// Bytes that activations of `rows` rows have in the described model.
+  /// Returns the size of the activations of `rows` rows in the described model,
+  /// in bytes.
   int64_t activationBytesOf(int64_t rows) const {
     return rows * hidden * activationBytes(options.activations);
   }
 
-  /// What the policy starts from.
+  /// Returns the times from which the policy starts.
   PipelineTimes times() const;
 
-  /// The most prompt rows that a step can have with the wanted checkpoints.
+  /// Returns the largest number of prompt rows that a step can have if its
+  /// checkpoints are to meet maxLatency.
   int64_t stepRows() const;
 
 private:

@@ -1,4 +1,4 @@
-//===- GrammarMaker.cpp - makes grammars ready for use --------------------===//
+//===- GrammarMaker.cpp - compiles the grammars of requests ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,11 +21,12 @@ using namespace sluice::pipeline;
 
 namespace {
 
-/// Grammars that are kept for requests that come again, and the bytes of masks
-/// that each of them keeps.
+/// How many grammars are kept for later requests, and how many bytes of masks
+/// each of them keeps.
 constexpr size_t maxKnown = 16;
 constexpr size_t maskCacheBytes = size_t(8) << 20;
-/// Of a grammar's first mask, at most; who needs more waits for it alone.
+/// The work spent on a grammar's first mask in advance. A request that needs
+/// more waits for it alone.
 constexpr size_t firstMaskSteps = size_t(1) << 20;
 
 } // namespace
@@ -97,8 +98,8 @@ void GrammarMaker::hurry(WantedGrammar &wanted) {
   wanted.urgent = true;
 }
 
-/// Takes one out of the queue, and those that nobody holds; null: there is
-/// none.
+/// Removes the next grammar from the queue and returns it, or null. Removes
+/// those that no request holds, too.
 std::shared_ptr<WantedGrammar> GrammarMaker::takeNext() {
   std::shared_ptr<WantedGrammar> next;
   auto place = queue.end();
@@ -119,7 +120,7 @@ std::shared_ptr<WantedGrammar> GrammarMaker::takeNext() {
   return next;
 }
 
-/// Whether nobody but the maker holds what it makes.
+/// Returns whether only the maker holds the grammar in progress.
 bool GrammarMaker::isCurrentUnwanted() {
   std::lock_guard lock(mutex);
   return closed || current.use_count() == 1;
@@ -143,7 +144,7 @@ void GrammarMaker::run() {
     if (meter.end() == WorkMeter::End::Unwanted) {
       if (current.use_count() > 1)
         insist(lock,
-               [this] { queue.push_front(current); }); // somebody has come
+               [this] { queue.push_front(current); }); // a request has taken it
       current = nullptr;
       continue;
     }
@@ -172,7 +173,8 @@ GrammarMaker::Made GrammarMaker::makeNow(const GrammarSource &source,
     return rules.status().withContext("grammar");
   auto made = std::make_shared<const grammar::TokenGrammar>(rules.take(), trie,
                                                             maskCacheBytes);
-  // The first mask is often the dearest; its error is that of who needs it.
+  // The first mask is often the most expensive. An error in it is that of the
+  // request that needs it.
   WorkMeter few({.steps = firstMaskSteps});
   std::vector<uint64_t> mask(made->maskWords());
   (void)grammar::GrammarState(made).fillMask(mask, few);

@@ -1,4 +1,4 @@
-//===- GrammarMaker.h - makes grammars ready for use ----------------------===//
+//===- GrammarMaker.h - compiles the grammars of requests -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,27 +21,28 @@
 
 namespace sluice::pipeline {
 
-/// The bytes of the model's tokens; asked for once, when the first request with
-/// a grammar comes, on a thread of the pipeline.
+/// Returns the bytes of the model's tokens. It is called once, on a thread of
+/// the pipeline, when the first request with a grammar comes.
 using MakeTokenTrie =
     std::function<Expected<std::shared_ptr<const grammar::TokenTrie>>()>;
 
-/// From its source, with the words of users' errors, or from the process's
-/// cache. Errors: those of grammar::Grammar.
+/// Compiles a grammar, or takes it from the process's cache. Fails as
+/// grammar::Grammar does, with messages in the words of users.
 Expected<grammar::Grammar> compileGrammar(const GrammarSource &source,
                                           WorkMeter &meter);
 
-/// A grammar that somebody wants, by holding it; made by a GrammarMaker.
+/// A grammar that is wanted as long as a request holds it; a GrammarMaker makes
+/// it.
 class WantedGrammar {
 public:
   using Made = Expected<std::shared_ptr<const grammar::TokenGrammar>>;
 
   explicit WantedGrammar(GrammarSource source) : source(std::move(source)) {}
 
-  /// Waits until it is made, for which its maker must live. Errors: no
-  /// vocabulary, or those of compileGrammar(). Thread-safe.
+  /// Waits until the grammar is made, during which its maker must live. Fails
+  /// without a vocabulary, and as compileGrammar() does. Thread-safe.
   const Made &get() const { return made.get(); }
-  /// Whether get() would not wait. Thread-safe.
+  /// Returns whether get() would return at once. Thread-safe.
   bool isMade() const {
     return made.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   }
@@ -51,32 +52,34 @@ private:
   const GrammarSource source;
   std::promise<Made> promise;
   const std::shared_future<Made> made = promise.get_future().share();
-  bool urgent = false; ///< of the maker's mutex
+  bool urgent = false; ///< guarded by the maker's mutex
 };
 
-/// Makes the grammars of requests as they open, on a thread of its own: one can
-/// take seconds, in which others want masks. One that nobody holds any more
-/// when its turn comes is not made; urgent ones come first, then whoever came
-/// first. One that everybody lets go of while it is made is given up. Used by
-/// one thread; has its own, which gives way to others.
+/// Makes the grammars of requests as they open, on a low-priority thread of its
+/// own, because one grammar can take seconds in which other requests need
+/// masks. Urgent grammars come first, then the oldest. A grammar that no
+/// request holds any more is not made, or given up while it is made. Only one
+/// thread may use the maker.
 class GrammarMaker {
 public:
   using Made = WantedGrammar::Made;
 
-  /// `onMade` is called on the maker's thread when one has been made; it may be
-  /// empty.
+  /// `onMade` is called on the maker's thread whenever a grammar has been made;
+  /// it may be empty.
   explicit GrammarMaker(MakeTokenTrie makeTrie,
                         std::function<void()> onMade = {});
-  /// Starts the thread; once, before make(). Errors: there is none to be had.
+  /// Starts the thread; must be called once, before make(). Fails without a
+  /// thread.
   Status start();
-  /// Waits for the one that is being made. Nobody may wait for others.
+  /// Waits until the grammar in progress is made. No thread may wait for any
+  /// other.
   ~GrammarMaker();
 
-  /// Begins to make it, unless somebody wants it already or it is one of those
-  /// made last.
+  /// Returns the grammar and queues it to be made, unless it is queued already
+  /// or one of those made last.
   std::shared_ptr<WantedGrammar> make(const GrammarSource &source);
 
-  /// A step waits for it.
+  /// Makes the grammar urgent, because a step waits for it.
   void hurry(WantedGrammar &wanted);
 
 private:
@@ -85,7 +88,7 @@ private:
   bool isCurrentUnwanted();
   Made makeNow(const GrammarSource &source, WorkMeter &meter);
 
-  // The thread's own.
+  // The following belongs to the maker's thread.
   MakeTokenTrie makeTrie;
   const std::function<void()> onMade;
   std::shared_ptr<const grammar::TokenTrie> trie;
@@ -93,10 +96,12 @@ private:
 
   std::mutex mutex;
   std::condition_variable changed;
-  /// To be made. Holds none: who goes away with its request lets go.
+  /// Grammars to make. The pointers are weak, so a grammar goes when its last
+  /// request does.
   std::list<std::weak_ptr<WantedGrammar>> queue;
-  std::shared_ptr<WantedGrammar> current;          ///< is being made
-  std::list<std::shared_ptr<WantedGrammar>> known; ///< made; used last first
+  std::shared_ptr<WantedGrammar> current; ///< the grammar in progress
+  /// Made grammars, last used first.
+  std::list<std::shared_ptr<WantedGrammar>> known;
   bool closed = false;
 };
 

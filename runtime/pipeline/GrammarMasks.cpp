@@ -1,4 +1,4 @@
-//===- GrammarMasks.cpp - which tokens a request's grammar allows ---------===//
+//===- GrammarMasks.cpp - the tokens that requests' grammars allow --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,8 @@ using namespace sluice::pipeline;
 
 namespace {
 
-/// Paths of a request that are followed without going back to its beginning.
+/// How many rows of a request have their grammar states kept, so that their
+/// successors need not start from the beginning of the text.
 constexpr size_t maxStates = 64;
 
 Status tooSlow(size_t steps) {
@@ -91,7 +92,8 @@ void GrammarMasks::begin(Stage &stage) {
   offered.notify_all();
 }
 
-/// Adds a row to the tasks of the step, in one that nobody holds any more.
+/// Adds a row to the tasks of the step, and reuses a task that nothing else
+/// holds.
 void GrammarMasks::offer(const Row &row, std::span<const int32_t> output,
                          const std::shared_ptr<GrammarText> &text) {
   if (used == tasks.size())
@@ -135,8 +137,8 @@ void GrammarMasks::close(std::span<const RequestId> requests) {
   }
 }
 
-/// Forgets the tasks of a text, so that nothing holds its grammar but who works
-/// on it.
+/// Removes the tasks of a text, so that only a thread that works on it still
+/// holds its grammar.
 void GrammarMasks::drop(GrammarText &text) {
   auto isIts = [&text](const Task &task) {
     return task && task->text.get() == &text;
@@ -163,8 +165,8 @@ void GrammarMasks::runQuick() {
       return;
     Task task = std::move(quickTasks.front());
     quickTasks.pop_front();
-    // Nobody waits here for a grammar; and masks of a text are made by one
-    // thread at a time.
+    // This thread does not wait for grammars, and only one thread at a time
+    // makes masks of a text.
     if (!task->text->grammar->isMade()) {
       insist(lock, [&] { waitingTasks.push_back(task); });
       continue;
@@ -190,7 +192,7 @@ void GrammarMasks::runQuick() {
   }
 }
 
-/// On the maker's thread: rows may have waited for it.
+/// Requeues the rows that waited for the grammar. Runs on the maker's thread.
 void GrammarMasks::grammarMade() {
   std::unique_lock lock(mutex);
   insist(lock, [this] {
@@ -206,8 +208,8 @@ void GrammarMasks::leaveToSlow(std::unique_lock<std::mutex> &lock, Task task) {
   offered.notify_all();
 }
 
-/// The first task of the text that has cost the least so far; null: there is
-/// none. With the lock.
+/// Takes the first task of the text that has cost the least so far; null if
+/// there is none. The caller holds the mutex.
 GrammarMasks::Task GrammarMasks::takeSlow() {
   auto next = std::ranges::min_element(
       slowTasks, {}, [](const Task &task) { return task->text->slowSteps; });
@@ -241,7 +243,7 @@ void GrammarMasks::runSlow() {
     lock.unlock();
     if (onMade)
       onMade();
-    task.reset(); // perhaps the last reference, to much
+    task.reset(); // this may be the last reference to large data
     lock.lock();
   }
 }
@@ -263,7 +265,8 @@ void GrammarMasks::make(RowMask &task, WorkMeter &meter) {
   if (!grammar)
     return;
   std::optional<grammar::GrammarState> state = stateAt(text, task, *grammar);
-  // A guess that cannot come true, or what comes after the end: any token.
+  // The row is a guess that cannot come true, or follows the end: any token may
+  // follow.
   if (!state || state->hasEnded())
     return;
   task.mask.resize((*grammar)->maskWords());
@@ -273,8 +276,8 @@ void GrammarMasks::make(RowMask &task, WorkMeter &meter) {
   text.states.emplace_back(task.row.node, std::move(*state));
 }
 
-/// Behind the task's row; nothing where the grammar forbids a token of its
-/// path. A row that comes again finds itself.
+/// Returns the state after the task's row, or nothing if the grammar forbids a
+/// token of its path. For a repeated row the state is there already.
 std::optional<grammar::GrammarState> GrammarMasks::stateAt(
     GrammarText &text, const RowMask &task,
     const std::shared_ptr<const grammar::TokenGrammar> &grammar) {

@@ -42,15 +42,15 @@ template <typename Fn> void HeadLoop::note(Fn &&change) {
 }
 
 void HeadLoop::run() {
-  // It wakes at the openings of slots.
+  // The thread wakes when slots open.
   waitPrecisely();
   bool open = true;
   while (open)
     orFail([&] { handleEvents(open); });
 }
 
-/// An exception on the way leaves the head as it happens to be: nothing goes on
-/// after it.
+/// Runs `body`. An exception can leave the head in any state, so it ends the
+/// pipeline.
 template <typename Fn> void HeadLoop::orFail(Fn &&body) {
   Status done = guarded([&] {
     body();
@@ -60,10 +60,10 @@ template <typename Fn> void HeadLoop::orFail(Fn &&body) {
     fail(done.withContext("head"));
 }
 
-/// Waits for events and handles them; clears `open` where no more will come.
+/// Waits for events and handles them; clears `open` once no more will come.
 void HeadLoop::handleEvents(bool &open) {
   events.clear();
-  // Once it has failed nothing is due any more.
+  // After a failure no wake-up is due.
   std::optional<Time> wake;
   if (failed.ok())
     wake = scheduler.commands().wake;
@@ -71,7 +71,8 @@ void HeadLoop::handleEvents(bool &open) {
               : mailbox.take(events, /*wait=*/true);
   if (!open)
     return;
-  // Each for itself: what one of them breaks, the requests behind it are told.
+  // Each event is handled by itself: if one breaks the pipeline, the requests
+  // after it are told.
   if (wake && now() >= *wake)
     orFail([&] {
       scheduler.onWake(now());
@@ -105,7 +106,8 @@ void HeadLoop::handle(Event &event) {
   carryOut();
 }
 
-/// Of a request that ends with an error. Whoever asked waits for it.
+/// Returns the end of a request that failed. Insists on memory, because a
+/// client waits for this end.
 static TokenItem ending(TokenItem::Kind kind, const Status &failure) {
   TokenItem item;
   item.kind = kind;
@@ -130,7 +132,7 @@ void HeadLoop::handleSubmit(Submit &submit) {
   carryOut();
 }
 
-/// Ends every request; nothing is sent any more.
+/// Ends every request. No command is sent after that.
 void HeadLoop::fail(const Status &failure) {
   if (!failed.ok())
     return;
@@ -180,7 +182,7 @@ Status HeadLoop::sendCommands(HeadCommands &commands, Time at) {
   return {};
 }
 
-/// Gives users their tokens and ends.
+/// Delivers tokens and ends to the sinks.
 void HeadLoop::deliver(Time at) {
   for (UserToken &token : scheduler.events().tokens) {
     if (!token.ofPrompt)
@@ -215,7 +217,7 @@ void HeadLoop::deliver(Time at) {
 }
 
 //===----------------------------------------------------------------------===//
-// How things stand
+// Status
 //===----------------------------------------------------------------------===//
 
 void HeadLoop::updateStatus(HeadCommands &commands) {

@@ -9,7 +9,7 @@
 //   std::thread thread([&] { loop.run(); });
 //   auto queue = std::make_shared<TokenQueue>();
 //   loop.submit(request, queue);
-//   for (TokenItem item = queue->next(); ...)
+//   while (std::optional<TokenItem> item = queue->next(deadline)) ...
 //   loop.close(); thread.join();
 //
 //===----------------------------------------------------------------------===//
@@ -29,52 +29,54 @@
 
 namespace sluice::pipeline {
 
-/// Where the head's commands go. Called on the head's thread; must not block.
+/// Receives the head's commands. Called on the head's thread; must not block.
 class HeadLinks {
 public:
   virtual ~HeadLinks() = default;
-  /// To the first stage.
+  /// Sends a frame to the first stage.
   virtual Status launch(const StepFrame &frame) = 0;
-  /// To the draft.
+  /// Sends a frame to the draft.
   virtual Status draft(StepFrame frame) = 0;
-  /// To all ranks, out of band. `decided` is now.
+  /// Sends a cancel to all ranks, out of band. `decided` is the present time.
   virtual Status cancel(const EpochMark &mark, Time decided) = 0;
-  /// Receives, for the trace, what is reported to the user.
+  /// Receives, for the trace, what is reported to users.
   virtual void reported(const UserToken &token, Time at) = 0;
   virtual void reported(const UserEnd &end, Time at) = 0;
-  /// For the trace; only where the head was made to keep notes.
+  /// Receives notes for the trace, if the head was created to keep them.
   virtual void note(const PolicyNote &note, Time at) = 0;
 };
 
-/// The thread around the pure Scheduler and Head: waits for events, tells it
-/// the time, and sends what it commands. Computes nothing and never waits for
-/// anything but the next event. All methods but run() are thread-safe.
+/// The thread around the pure Scheduler and Head: it waits for events, passes
+/// them and the time in, and sends the commands that come out. It computes
+/// nothing and waits only for the next event. All methods but run() are
+/// thread-safe.
 class HeadLoop {
 public:
-  /// `links` outlives the loop.
+  /// `links` must outlive the loop.
   HeadLoop(Scheduler scheduler, HeadLinks &links);
 
-  /// Handles events until close(). The thread's body.
+  /// Handles events until close(). The body of the head's thread.
   void run();
 
   void onResults(ResultFrame frame) { mailbox.push(std::move(frame)); }
   void onGuesses(GuessFrame frame) { mailbox.push(std::move(frame)); }
-  /// The pipeline is broken: every request ends with this.
+  /// Breaks the pipeline: every request ends with `failure`.
   void onFailure(Status failure) { mailbox.push(std::move(failure)); }
-  /// The sink, which is of this request alone, is told what becomes of it.
+  /// Submits a request. `sink`, which must be of this request alone, receives
+  /// its tokens and its end.
   void submit(ScheduledRequest request, std::shared_ptr<TokenSink> sink);
-  /// No more tokens are wanted of the request that was submitted with this
-  /// sink; its end comes all the same. Nothing where it has come.
+  /// Ends the request that was submitted with this sink. Its end is still
+  /// reported. Does nothing if that has happened already.
   void finish(const TokenSink &sink, FinishReason reason);
   void close() { mailbox.close(); }
 
-  /// Why the pipeline is broken, if it is.
+  /// Returns why the pipeline is broken, or success.
   Status broken() const;
-  /// How things stand, as of the last event.
+  /// Returns the status as of the last event.
   HeadStatus status() const;
 
-  /// Of all requests, with what came back of them after their ends. Only after
-  /// run() has returned.
+  /// Returns the counters of all requests, including results after their ends.
+  /// Must be called after run() has returned.
   SpeculationCounters counters() const { return scheduler.rows().totals(); }
 
 private:
@@ -103,15 +105,16 @@ private:
   HeadLinks &links;
   Mailbox<Event> mailbox{std::numeric_limits<int64_t>::max()};
   std::vector<Event> events; ///< taken from the mailbox
-  /// Of requests that have not ended.
+  /// The sinks of requests that have not ended.
   std::unordered_map<RequestNumber, std::shared_ptr<TokenSink>> sinks;
   std::unordered_map<const TokenSink *, RequestNumber> numbers;
-  std::shared_ptr<TokenSink> admitting; ///< of a request without a number yet
-  Status failed;                        ///< the first failure
+  /// The sink of a request without a number yet.
+  std::shared_ptr<TokenSink> admitting;
+  Status failed; ///< the first failure
 
   mutable std::mutex mutex;
-  HeadStatus current;     ///< under the mutex
-  Status reportedFailure; ///< under the mutex: `failed`, for broken()
+  HeadStatus current;     ///< guarded by the mutex
+  Status reportedFailure; ///< `failed`, for broken(); guarded by the mutex
 };
 
 } // namespace sluice::pipeline

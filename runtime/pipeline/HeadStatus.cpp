@@ -1,4 +1,4 @@
-//===- HeadStatus.cpp - how the serving of requests stands ----------------===//
+//===- HeadStatus.cpp - counters and gauges of request serving ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

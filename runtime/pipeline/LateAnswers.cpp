@@ -44,8 +44,8 @@ void LateAnswers::drop(std::span<const RequestId> requests) {
   });
 }
 
-/// Takes out those whose masks are made, but for those behind one of their
-/// request whose mask is not.
+/// Removes and returns the answers whose masks are made, except those after an
+/// answer of the same request whose mask is not.
 std::deque<LateAnswers::Late> LateAnswers::splitReady(GrammarMasks &masks) {
   std::deque<Late> all = std::exchange(kept, {}), ready;
   for (Late &late : all) {

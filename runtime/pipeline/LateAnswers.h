@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rows that have been computed, and whose masks are not made yet: what their
-// tokens are chosen by is kept here, while steps go on without them.
+// Keeps rows that have been computed but whose grammar masks are not made yet,
+// with everything that their tokens are chosen by, while further steps are
+// executed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,35 +22,36 @@
 
 namespace sluice::pipeline {
 
-/// What a row's token is chosen by.
+/// The data by which a row's token is chosen.
 struct TokenChoice {
   Row row;
   std::span<const float> logits;
   std::span<const int32_t> prompt;
-  std::span<const int32_t> output; ///< up to the row
+  std::span<const int32_t> output; ///< up to and including the row's token
   SamplingParams sampling;
-  int32_t logProbabilities = -1; ///< as OpenRequest
+  int32_t logProbabilities = -1; ///< as in OpenRequest
 };
 
-/// Belongs to the stage's thread.
+/// Owned and used by the stage's thread.
 class LateAnswers {
 public:
-  /// Keeps a copy of all that the choice refers to.
+  /// Keeps the choice, with a copy of everything that it refers to.
   void keep(const TokenChoice &choice, std::shared_ptr<RowMask> mask);
 
-  /// Whether an answer of the request is late: those behind it have to wait, as
-  /// a request's answers come in the order of its rows.
+  /// Returns whether an answer of the request is late. Later answers of the
+  /// request must then wait, because a request's answers come in the order of
+  /// its rows.
   bool has(RequestId request) const;
   bool empty() const { return kept.empty(); }
 
   /// Waits until all masks are made.
   void waitForAll(GrammarMasks &masks) const;
 
-  /// Nobody waits for those of these requests any more.
+  /// Drops the answers of requests that have closed.
   void drop(std::span<const RequestId> requests);
 
-  /// Calls `answer(choice, mask)` for those whose masks are made, and forgets
-  /// them.
+  /// Calls `answer(choice, mask)` for the answers whose masks are made, and
+  /// removes them.
   template <typename Fn> void takeReady(GrammarMasks &masks, Fn answer) {
     std::deque<Late> ready = splitReady(masks);
     for (const Late &late : ready)
@@ -58,7 +60,7 @@ public:
 
 private:
   struct Late {
-    TokenChoice choice; ///< refers to what follows
+    TokenChoice choice; ///< refers to the vectors below
     std::shared_ptr<RowMask> mask;
     std::vector<float> logits;
     std::vector<int32_t> prompt, output;
@@ -66,7 +68,7 @@ private:
 
   std::deque<Late> splitReady(GrammarMasks &masks);
 
-  std::deque<Late> kept; ///< of a request in the order of its rows
+  std::deque<Late> kept; ///< answers of a request in the order of its rows
 };
 
 } // namespace sluice::pipeline

@@ -1,4 +1,4 @@
-//===- LatencyHistogram.cpp - durations, counted --------------------------===//
+//===- LatencyHistogram.cpp - counts durations for percentiles ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,13 +16,13 @@ using namespace sluice::pipeline;
 
 namespace {
 
-/// Each doubling of the time is cut into so many buckets; what is shorter than
-/// that many nanoseconds has buckets of one.
+/// Each doubling of the duration is divided into so many buckets. Below that
+/// many nanoseconds each bucket is one nanosecond wide.
 constexpr int precisionBits = 6;
 constexpr uint64_t perDoubling = uint64_t{1} << precisionBits;
 constexpr uint64_t buckets = (64 - precisionBits) * perDoubling;
 
-/// By how many bits durations of the bucket were shortened.
+/// Returns by how many bits durations in the bucket are shifted right.
 uint64_t shiftOf(uint64_t bucket) {
   return bucket < perDoubling ? 0 : bucket / perDoubling - 1;
 }
@@ -34,7 +34,7 @@ uint64_t bucketOf(Time latency) {
   return static_cast<uint64_t>(shift) * perDoubling + (nanos >> shift);
 }
 
-/// The middle of what the bucket counts, in nanoseconds.
+/// Returns the middle of the bucket's range, in nanoseconds.
 double middleOf(uint64_t bucket) {
   uint64_t shift = shiftOf(bucket);
   auto first = static_cast<double>((bucket - shift * perDoubling) << shift);
@@ -51,7 +51,7 @@ void LatencyHistogram::add(Time latency) {
   longest = std::max(longest, latency);
 }
 
-/// The smallest that at least this share of all do not exceed.
+/// Returns the least duration that at least this share of all do not exceed.
 double LatencyHistogram::percentileMicros(double share) const {
   auto wanted = static_cast<uint64_t>(
       std::max(1.0, std::ceil(share * static_cast<double>(total))));

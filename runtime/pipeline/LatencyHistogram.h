@@ -1,11 +1,12 @@
-//===- LatencyHistogram.h - durations, counted ----------------------------===//
+//===- LatencyHistogram.h - counts durations for percentiles --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Durations of which percentiles are asked at the end, however many there are.
+// Counts any number of durations, so that percentiles can be asked for at the
+// end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,17 +24,16 @@ struct LatencyReport {
   double p50Micros = 0, p99Micros = 0, maxMicros = 0;
 };
 
-/// Counts every duration in a bucket of its size: percentiles are within 1 % of
-/// what they would be of the durations themselves, the largest is exact.
-/// Allocates nothing while it counts.
+/// Counts each duration in a bucket of its size. Percentiles are within 1 % of
+/// the exact ones; the maximum is exact. Allocates nothing while it counts.
 class LatencyHistogram {
 public:
   LatencyHistogram();
 
-  /// A negative one counts as 0.
+  /// Adds a duration; a negative one counts as 0.
   void add(Time latency);
 
-  /// All zero where nothing was added.
+  /// Returns the percentiles; all are zero if nothing was added.
   LatencyReport summarize() const;
 
 private:

@@ -1,4 +1,4 @@
-//===- Mailbox.h - a worker's mailbox -------------------------------------===//
+//===- Mailbox.h - a bounded queue in front of a worker -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 //   comm thread:  if (mailbox.hasRoom()) mailbox.push(std::move(message));
-//   worker:       while (mailbox.wait(batch)) { ... all that was queued ... }
+//   worker:       while (mailbox.take(items, /*wait=*/true)) { ... }
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +28,8 @@
 
 namespace sluice::pipeline {
 
-/// A bounded mailbox in front of one worker: others put items in, in order, and
-/// the worker takes all that are there at once. Thread-safe.
+/// A bounded queue in front of one worker. Other threads push items in order,
+/// and the worker takes all queued items at once. Thread-safe.
 template <typename Item> class Mailbox {
 public:
   static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
@@ -43,8 +43,8 @@ public:
     return static_cast<int64_t>(items.size());
   }
 
-  /// Puts an item in. Waits for memory where there is none, and for nothing
-  /// else. The bound is kept by those who ask hasRoom(): an item that is here
+  /// Appends an item. Waits for memory if there is none, and for nothing else.
+  /// The bound is not checked here but by hasRoom(), because a received item
   /// must not be lost.
   void push(Item item) {
     static_assert(std::is_nothrow_move_constructible_v<Item>);
@@ -52,18 +52,19 @@ public:
     if (items.size() == items.capacity())
       insist(lock, [this] { items.reserve(2 * items.size() + 1); });
     items.push_back(std::move(item));
-    // Under the lock: whoever takes the last item may destroy the mailbox.
+    // Notified under the lock, because the reader of the last item may destroy
+    // the mailbox.
     changed.notify_one();
   }
 
-  /// Whoever waits in take(), or comes to wait there next, does not wait.
+  /// Makes the present take(), or the next one, return without waiting.
   void wake() {
     std::lock_guard lock(mutex);
     woken = true;
     changed.notify_one();
   }
 
-  /// No more items will come; those inside can still be taken.
+  /// Ends the input; queued items can still be taken.
   void close() {
     {
       std::lock_guard lock(mutex);
@@ -72,8 +73,9 @@ public:
     changed.notify_all();
   }
 
-  /// Appends the first items to `taken`, `max` of them at most, waiting for
-  /// one, or for wake(), if `wait`. False: the mailbox is closed and empty.
+  /// Appends the first items to `taken`, at most `max`. If `wait` is set, waits
+  /// for an item or for wake(). Returns false once the mailbox is closed and
+  /// empty.
   bool take(std::vector<Item> &taken, bool wait, int64_t max = unlimited) {
     std::unique_lock lock(mutex);
     if (wait)
@@ -82,7 +84,7 @@ public:
     return move(lock, taken, max);
   }
 
-  /// The same, but waits no longer than until `deadline`.
+  /// Like take(), but returns at `deadline` at the latest.
   bool takeUntil(std::vector<Item> &taken, Time deadline) {
     std::unique_lock lock(mutex);
     changed.wait_until(lock, toTimePoint(deadline),
@@ -94,7 +96,7 @@ private:
   bool move(std::unique_lock<std::mutex> &lock, std::vector<Item> &taken,
             int64_t max) {
     int64_t count = 0;
-    // First, so that none is lost half-way.
+    // Reserved first, so that no item is lost half-way.
     insist(lock, [&] {
       count = std::min(max, static_cast<int64_t>(items.size()));
       taken.reserve(taken.size() + static_cast<size_t>(count));

@@ -1,4 +1,4 @@
-//===- OracleGuesser.cpp - a draft that is told the answers ---------------===//
+//===- OracleGuesser.cpp - a draft that knows the answers -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,7 @@ Status OracleGuesser::guess(Stage &stage, int64_t row, std::span<const float>,
   std::span<const int32_t> output = stage.outputOf(row);
   sim::PathKey path = target.begin(stage.promptOf(row));
   path.add(output);
-  // Behind a wrong guess nothing is true; the target says something all the
-  // same.
+  // After a wrong guess there is no true text; the target still says something.
   bool onPath = output.size() < truth.size() &&
                 std::equal(output.begin(), output.end(), truth.begin());
   int32_t next =

@@ -1,12 +1,12 @@
-//===- OracleGuesser.h - a draft that is told the answers -----------------===//
+//===- OracleGuesser.h - a draft that knows the answers -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A draft without a model, for measuring: it has been told what the target will
-// say, and guesses it as often as one asks for.
+// A draft without a model, for measurements: it knows what the target will
+// answer and guesses it with a given probability.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +18,9 @@
 
 namespace sluice::pipeline {
 
-/// For one request, whose output is `truth`. A guess depends on the tokens
-/// before it and the seed alone, so every schedule sees the same draft, and the
-/// simulator too.
+/// Guesses for one request whose output is `truth`. A guess depends only on the
+/// tokens before it and the seed, so every schedule, and the simulator, sees
+/// the same draft.
 class OracleGuesser final : public Guesser {
 public:
   OracleGuesser(uint64_t seed, int64_t vocabSize, double acceptance,

@@ -1,4 +1,4 @@
-//===- RankMessages.cpp - what a rank hears and says ----------------------===//
+//===- RankMessages.cpp - the messages of a rank --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,14 +17,14 @@ using comm::FrameKind;
 using comm::Lane;
 
 //===----------------------------------------------------------------------===//
-// What arrives
+// Receiving
 //===----------------------------------------------------------------------===//
 
 void RankRuntime::take(comm::Message message) {
   int64_t source = message.source;
   if (Status s = guarded([&] { return read(message); }); !s.ok())
     fail(failure("a message from rank ", source, ": ", s.message()));
-  // A step's bytes are still in use and have moved on.
+  // For a step the bytes have been moved on and are still in use.
   comm.buffers().give(std::move(message.bytes));
 }
 
@@ -129,7 +129,7 @@ Status RankRuntime::readReport(const comm::Message &message) {
 }
 
 //===----------------------------------------------------------------------===//
-// What the head commands
+// Sending
 //===----------------------------------------------------------------------===//
 
 Status RankRuntime::sendData(int64_t to, Bytes bytes, int64_t rows,
@@ -141,7 +141,7 @@ Status RankRuntime::sendData(int64_t to, Bytes bytes, int64_t rows,
   return comm.send(to, Lane::Data, std::move(bytes), emulatedBytes);
 }
 
-/// On the stage's thread, which has computed them on the device.
+/// Called on the stage's thread, which has computed the rows on the device.
 Status RankRuntime::sendRows(int64_t to, const StepFrame &frame,
                              const device::DeviceRows &rows) {
   const auto count = int64_t(frame.rows.size());
@@ -157,15 +157,15 @@ Status RankRuntime::sendRows(int64_t to, const StepFrame &frame,
                                     rowBytes, rows.stream);
 }
 
-/// A frame that a stage has read goes back to where it has come from.
+/// Returns the buffers of a frame that the stage has read to their owners.
 void RankRuntime::release(ArrivedFrame arrival) {
   comm.buffers().give(std::move(arrival.bytes));
   if (arrival.payload.bytes > 0)
     setup.deviceRows->giveBack(arrival.payload);
 }
 
-/// How a frame of the head shows in the trace: its first row's request, rows,
-/// certain ones among them, first node.
+/// Records a frame of the head in the trace: its first row's request, its rows,
+/// how many of them are certain, and its first node.
 static void traceFrame(RoleTrace &trace, trace::Kind kind,
                        const StepFrame &frame) {
   if (frame.rows.empty())

@@ -1,4 +1,4 @@
-//===- RankReport.cpp - what a rank reports at the end --------------------===//
+//===- RankReport.cpp - a rank's report at the end of a job ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,7 +26,7 @@ namespace {
 static_assert(std::is_trivially_copyable_v<TraceEvent>);
 
 constexpr int64_t max = std::numeric_limits<int64_t>::max();
-/// The sum of two times fits.
+/// The sum of two such times fits.
 constexpr int64_t maxTime = max / 2;
 constexpr int64_t maxRank = 1 << 20;
 constexpr int64_t maxStages = 1 << 10;
@@ -113,7 +113,7 @@ comm::Traffic readTraffic(WireReader &in) {
   return hop;
 }
 
-/// What whoever writes the trace takes for granted.
+/// Checks what the writer of the trace relies on.
 Status check(const TraceEvent &event, int64_t rank) {
   if (static_cast<int>(event.kind) >= trace::kindCount ||
       event.track > trace::Track::Stage)

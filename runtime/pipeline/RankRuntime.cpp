@@ -1,4 +1,4 @@
-//===- RankRuntime.cpp - one rank with its roles --------------------------===//
+//===- RankRuntime.cpp - one rank of a job with its roles -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,16 +17,16 @@ namespace {
 
 constexpr int64_t headRank = 0;
 
-/// Of a frame, for all that is not activations.
+/// The largest size of a frame without its activations, in bytes.
 constexpr int64_t besideActivations = int64_t{1} << 20;
 
-/// For ranks that are alive, however long their steps take: the communicator
-/// says when one is not.
+/// A timeout for ranks that are alive, however long their steps take. The
+/// communicator notices if a rank is not.
 constexpr std::chrono::hours whileAlive{24 * 365};
 
-/// How often a rank that waits looks whether it has been told to terminate, and
-/// how long it then leaves the head, which may have been told the same, to end
-/// its requests. Where it does, it ends all ranks in order.
+/// How often a waiting rank checks whether it was told to terminate, and how
+/// long it then gives the head, which may have been told the same, to end its
+/// requests. If the head does, it ends all ranks in order.
 constexpr std::chrono::milliseconds lookEvery{50};
 constexpr std::chrono::milliseconds terminationGrace{2000};
 
@@ -65,7 +65,7 @@ RankRuntime::RankRuntime(RankSetup given, comm::Communicator &communicator)
 }
 
 RankRuntime::~RankRuntime() {
-  comm.detach(); // it lives on, and would call what is gone
+  comm.detach(); // `comm` lives on and must not call a destroyed object
   stopWorkers();
 }
 
@@ -76,7 +76,7 @@ RoleTrace RankRuntime::traceFor(trace::Track track) {
   return RoleTrace(*buffers[size_t(track)], comm.rank(), track);
 }
 
-/// What may arrive at this rank.
+/// Returns the limits of frames that may arrive at this rank.
 comm::FrameLimits RankRuntime::frameLimits() const {
   StageLimits stage = setup.settings.limits(setup.shape).stage();
   comm::FrameLimits limits;
@@ -119,7 +119,7 @@ std::string RankRuntime::stageName() const {
              : name;
 }
 
-/// What the stage's rows become: rows for the next stage, or answers.
+/// Returns the output of the stage: rows for the next stage, or answers.
 std::unique_ptr<StepOutput> RankRuntime::stageOutput() {
   const PipelineShape &shape = setup.shape;
   int64_t rows = setup.settings.limits(shape).stage().rows;
@@ -167,14 +167,15 @@ std::unique_ptr<StepOutput> RankRuntime::forwardOutput() {
       });
 }
 
-/// Of rows that come into this stage's device; 0: they come in frames.
+/// Returns the size of a row that arrives in this stage's device, in bytes; 0
+/// if rows arrive in frames.
 int64_t RankRuntime::payloadRowBytes() const {
   return setup.deviceRows && setup.stage > 0
              ? setup.shape.hiddenSize * int64_t(sizeof(float))
              : 0;
 }
 
-/// That a message takes the rows of the largest step.
+/// Checks that a message can carry the rows of the largest step.
 Status RankRuntime::checkMessages() const {
   const PipelineShape &shape = setup.shape;
   int64_t rows = setup.settings.limits(shape).stage().rows;
@@ -278,7 +279,8 @@ void RankRuntime::start() {
   if (draftWorker)
     threads.emplace_back([this] { draftWorker->run(); });
   comm::Communicator::Receiver receiver;
-  // Results are for the head, which has room for all that it has launched.
+  // Results always have room: the head takes those of everything that it has
+  // launched.
   int64_t lastStage = setup.shape.stageRanks.back();
   receiver.roomFor = [this, lastStage](int64_t source) {
     return !stageWorker || (setup.isHead && source == lastStage) ||
@@ -289,8 +291,8 @@ void RankRuntime::start() {
   comm.start(std::move(receiver));
 }
 
-/// The end follows the last frame down the stages, so that every frame is still
-/// seen by all of them. Called on the stage's thread.
+/// Sends the end after the last frame down the stages, so that every stage
+/// still sees every frame. Called on the stage's thread.
 void RankRuntime::passEndOn() {
   if (!followsGroup() &&
       setup.stage + 1 < int64_t(setup.shape.stageRanks.size())) {
@@ -306,13 +308,14 @@ void RankRuntime::passEndOn() {
   changed.notify_all();
 }
 
-/// What the stage's GPU waits for of the others of its group may never come.
+/// Ends the exchanges that the stage's GPU waits for: other members of its
+/// group may never take part in them.
 void RankRuntime::endExchanges(const Status &reason) {
   if (setup.deviceGroup)
     setup.deviceGroup->giveUp(reason);
 }
 
-/// Something is wrong here, or another rank says so.
+/// Handles a failure here, or one that another rank reports.
 void RankRuntime::fail(const Status &reason) {
   {
     std::lock_guard lock(mutex);
@@ -328,7 +331,8 @@ void RankRuntime::fail(const Status &reason) {
   }
   Bytes bytes = comm.buffers().take();
   codec.encodeError(comm.rank(), reason.message(), bytes);
-  // If this does not arrive either, the head misses this rank's heartbeat.
+  // If this message does not arrive either, the head misses this rank's
+  // heartbeat.
   (void)comm.send(headRank, Lane::Control, std::move(bytes));
 }
 
@@ -339,7 +343,7 @@ void RankRuntime::stopWorkers() {
     stageWorker->close();
   if (draftWorker)
     draftWorker->close();
-  comm.stopReceiving(); // a member that waits for the others of its group
+  comm.stopReceiving(); // wakes a member that waits for its group
   for (std::thread &thread : threads)
     thread.join();
   threads.clear();
@@ -363,10 +367,10 @@ RankReport RankRuntime::report() const {
   return report;
 }
 
-/// Whether the head has ended all requests that this rank knows of, and so is
-/// about to end the ranks: the marks say so at once, before the steps under way
-/// are computed, which can take long. In a group, those that come with frames
-/// are on the stage's board, and those that overtake it on the rank's.
+/// Returns whether the head has ended all requests that this rank knows of, and
+/// so is about to end the ranks. Marks say so at once, while the steps under
+/// way can still take long. In a group, marks that come with frames are on the
+/// stage's board, and marks that overtake frames are on the rank's.
 bool RankRuntime::requestsEnded() const {
   bool any = false;
   for (RequestId request = 0; request < board.requests(); ++request) {
@@ -382,7 +386,8 @@ bool RankRuntime::requestsEnded() const {
   return any;
 }
 
-/// Waits for the end, a failure, or a termination that outlasts the grace.
+/// Waits for the end, a failure, or a termination that outlasts the grace
+/// period.
 Status RankRuntime::waitForEnd(const std::function<bool()> &terminated) {
   std::optional<Time> since;
   std::unique_lock lock(mutex);
@@ -403,12 +408,12 @@ Status RankRuntime::waitForEnd(const std::function<bool()> &terminated) {
 Status RankRuntime::serve(const std::function<bool()> &terminated) {
   Status reason = waitForEnd(terminated);
   stopWorkers();
-  // Late cancels mean nothing to a stage that has ended, and the trace is being
+  // A stage that has ended needs no late cancels, and the trace is about to be
   // read.
   comm.detach();
   if (!reason.ok()) {
-    // The head has been told; give the message time to leave before the
-    // process goes.
+    // The head has been told. The message needs time to leave before the
+    // process exits.
     (void)comm.finish(std::chrono::seconds(1));
     return reason;
   }
@@ -439,7 +444,7 @@ Expected<std::vector<RankReport>> RankRuntime::shutDown() {
     over = true;
     all = reports;
   }
-  // Reports overtake data: only now has the head been given all results.
+  // Reports overtake data, so only now has the head received all results.
   Status finished = comm.finish(whileAlive);
   stopWorkers();
   if (!finished.ok())

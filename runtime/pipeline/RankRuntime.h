@@ -1,13 +1,13 @@
-//===- RankRuntime.h - one rank with its roles ----------------------------===//
+//===- RankRuntime.h - one rank of a job with its roles -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One rank of a job with its roles: the head, the draft, a stage. Reads what
-// arrives and gives it to the role that it is for, carries what they send, and
-// ends in order.
+// Runs one rank of a job with its roles: the head, the draft, a stage. It reads
+// arriving messages and gives them to the right role, sends the roles'
+// messages, and shuts down in order.
 //
 //   head's rank:    rank.start(); rank.head().submit(...); ... rank.shutDown()
 //   other ranks:    rank.start(); rank.serve();
@@ -28,11 +28,12 @@
 
 namespace sluice::pipeline {
 
-/// Thread-safe where it says so; the rest belongs to the thread that made it.
+/// Methods are thread-safe where that is said; all others belong to the thread
+/// that created the object.
 class RankRuntime final : HeadLinks {
 public:
-  /// Errors: limits or options that do not fit together. `communicator`
-  /// outlives the rank.
+  /// Fails if limits or options do not fit together. `communicator` must
+  /// outlive the rank.
   static Expected<std::unique_ptr<RankRuntime>>
   create(RankSetup setup, comm::Communicator &communicator);
   ~RankRuntime() override;
@@ -40,28 +41,29 @@ public:
   /// Starts all threads.
   void start();
 
-  /// Rank 0: where requests are submitted. Thread-safe.
+  /// Rank 0: returns the head, to which requests are submitted. Thread-safe.
   HeadLoop &head() { return *headLoop; }
 
-  /// Other ranks: until the head says that it is over, or something failed.
-  /// Sends this rank's report. `terminated`, which may be null, says whether
-  /// this process has been told to end: where the head does not end its
-  /// requests within a moment, as it does where it has been told the same, this
-  /// rank breaks the job.
+  /// Other ranks: serves until the head ends the job or something fails, and
+  /// sends this rank's report. `terminated`, which may be null, returns whether
+  /// this process has been told to terminate. Then this rank breaks the job,
+  /// unless the head ends its requests within a moment, as it does if it was
+  /// told to terminate too.
   Status serve(const std::function<bool()> &terminated);
 
-  /// Rank 0: ends all ranks and gathers their reports, this one's first. Waits
-  /// as long as the ranks are alive: for the longest step. Errors: a rank
-  /// failed.
+  /// Rank 0: ends all ranks and returns their reports, this rank's first. Waits
+  /// as long as the ranks are alive, which can be as long as the longest step.
+  /// Fails if a rank has failed.
   Expected<std::vector<RankReport>> shutDown();
 
-  /// Rank 0: ends all ranks at once, since `reason`.
+  /// Rank 0: ends all ranks at once; `reason` is why.
   void abort(const Status &reason);
 
-  /// Guesses of all requests. Only after shutDown().
+  /// Returns the counters of guesses of all requests. Must be called after
+  /// shutDown().
   SpeculationCounters speculation() const { return headLoop->counters(); }
-  /// What the roles still hold; all zero after the last request's end. Only
-  /// after shutDown() or serve().
+  /// Returns what the roles still hold; all zero after the last request's end.
+  /// Must be called after shutDown() or serve().
   Stage::Holdings holdings() const;
 
 private:
@@ -112,30 +114,31 @@ private:
   comm::Communicator &comm;
   comm::FrameCodec codec;
   EpochBoard board;
-  /// The draft's own: its frames' marks are ahead of those that follow the rows
-  /// down the stages, and cancel nothing there.
+  /// The draft's own board. The marks of its frames are ahead of those that
+  /// follow the rows down the stages, and must not cancel rows there.
   EpochBoard draftBoard;
 
-  /// What has come, counted on the communicator's thread: from the head or the
-  /// stage before, and from the last stage.
+  /// Counts received frames, on the communicator's thread: those of the head or
+  /// the stage before, and those of the last stage.
   FrameCount stepsCome, resultsCome;
 
-  std::unique_ptr<StageGroup> stageGroup; ///< null: the stage is this rank's
+  /// Null if this rank computes the stage alone.
+  std::unique_ptr<StageGroup> stageGroup;
   std::unique_ptr<HeadLoop> headLoop;
   std::unique_ptr<StageWorker> stageWorker;
   std::unique_ptr<StageWorker> draftWorker;
   std::vector<std::thread> threads;
 
-  /// By track, and one for the communicator's thread.
+  /// One buffer for each track, and one for the communicator's thread.
   TraceBuffer headEvents, draftEvents, stageEvents, commEvents;
   RoleTrace headTrace, stageTrace, commTrace;
 
   std::mutex mutex;
   std::condition_variable changed;
-  Status failed;                   ///< the first failure known here
-  bool stageEnded = false;         ///< the end has passed this rank's stage
-  bool over = false;               ///< what fails now is of no interest
-  std::vector<RankReport> reports; ///< of other ranks, on rank 0
+  Status failed;           ///< the first failure that is known here
+  bool stageEnded = false; ///< whether the end has passed this rank's stage
+  bool over = false;       ///< whether failures do not matter any more
+  std::vector<RankReport> reports; ///< the reports of other ranks, on rank 0
 };
 
 } // namespace sluice::pipeline

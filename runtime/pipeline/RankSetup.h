@@ -1,11 +1,12 @@
-//===- RankSetup.h - what a rank is made from -----------------------------===//
+//===- RankSetup.h - the setup of a rank ----------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The job that a rank is part of, how all its ranks run, and the roles of one.
+// Describes the job that a rank is part of, how all its ranks run, and the
+// rank's roles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,35 +24,37 @@
 
 namespace sluice::pipeline {
 
-/// What all ranks of a job have in common. The head, and the draft if there is
-/// one, are on rank 0.
+/// What all ranks of a job have in common. Rank 0 has the head, and the draft
+/// if there is one.
 struct PipelineShape {
-  uint64_t identity = 0;           ///< of the plan; frames carry it
-  std::vector<int64_t> stageRanks; ///< by stage; of a group the first member's
+  uint64_t identity = 0; ///< of the plan; frames carry it
+  /// By stage; for a group, its first member's rank.
+  std::vector<int64_t> stageRanks;
   int64_t ranks = 1;
   bool hasDraft = false;
-  int64_t draftContextLength = 0; ///< positions the draft takes; 0: all
-  int64_t vocabSize = 0;          ///< ids of tokens are less
-  int64_t draftVocabSize = 0;     ///< to the draft; 0: as vocabSize
+  /// Positions the draft has room for; 0: no limit.
+  int64_t draftContextLength = 0;
+  int64_t vocabSize = 0;      ///< token ids are below it
+  int64_t draftVocabSize = 0; ///< the draft's; 0: as vocabSize
   int64_t hiddenSize = 0;
   int64_t contextLength = 0;
 
-  /// Ids that target and draft both have, which are those below: only they can
-  /// be guessed, and come true.
+  /// Returns how many ids both target and draft have. Only these ids can be
+  /// guessed.
   int64_t sharedVocabSize() const {
     return draftVocabSize > 0 ? std::min(vocabSize, draftVocabSize) : vocabSize;
   }
 };
 
-/// How they run; the same on all ranks.
+/// How the ranks run; the same on all ranks.
 struct PipelineSettings {
   SpeculationOptions speculation;
   ActivationFormat activations = ActivationFormat::F32;
   int64_t requests = 1;
   int64_t prefillRows = 512;
-  int64_t pages = 0;           ///< as PipelineLimits
-  bool sharesPrefixes = false; ///< as PipelineLimits
-  Time interTokenLatency{0};   ///< as HeadLimits
+  int64_t pages = 0;           ///< as in PipelineLimits
+  bool sharesPrefixes = false; ///< as in PipelineLimits
+  Time interTokenLatency{0};   ///< as in HeadLimits
   SchedulerLimits scheduler;
   /// The communicator's capacity.
   int64_t channelFrames = defaultChannelFrames;
@@ -64,33 +67,34 @@ struct PipelineSettings {
 /// A stage, or the draft, on this rank.
 struct StageSetup {
   std::unique_ptr<StepCompute> compute;
-  std::unique_ptr<StepPacer> pacer; ///< null: no emulation
+  std::unique_ptr<StepPacer> pacer; ///< null without emulation
 };
 
 struct RankSetup {
   PipelineShape shape;
   PipelineSettings settings;
-  int64_t stage = -1; ///< the number of this rank's stage, or none
-  /// Where several ranks compute the stage: this one's end, which outlives the
-  /// rank; on CPUs the stage's program meets the other members by it as well.
+  int64_t stage = -1; ///< the number of this rank's stage; -1 for none
+  /// This member's end of the group, if several ranks compute the stage. On
+  /// CPUs the stage's program uses it for its collectives as well. Must outlive
+  /// the rank.
   comm::Collectives *group = nullptr;
-  /// Where its program meets them on GPUs, by this, which is told when the job
-  /// fails; it outlives the rank. Null: not on GPUs.
+  /// The exchanges of the stage's program on GPUs; the rank ends them when the
+  /// job fails. Must outlive the rank. Null if the group is not on GPUs.
   cuda::DeviceGroup *deviceGroup = nullptr;
-  /// Not null: rows travel from device to device, as floats, at all ranks; it
-  /// is the rank's communicator.
+  /// The rank's NCCL communicator, if rows travel from device to device, as
+  /// floats, at all ranks; else null.
   comm::NcclCommunicator *deviceRows = nullptr;
-  /// Where tokens are chosen: for requests with a grammar.
+  /// For requests with a grammar, on ranks that choose tokens.
   MakeTokenTrie makeTokenTrie;
   StageSetup stageSetup;
-  /// Emulation: how many bytes the activations of so many rows count as on a
-  /// link. Null: as many as they are.
+  /// With emulation: returns as how many bytes the activations of `rows` rows
+  /// count on a link. Null: their real size counts.
   std::function<int64_t(int64_t rows)> activationBytes;
-  /// Rank 0 only.
+  /// The following is for rank 0 only.
   bool isHead = false;
   PipelineTimes times;
   StageSetup draftSetup;
-  std::unique_ptr<Guesser> guesser; ///< null: no draft
+  std::unique_ptr<Guesser> guesser; ///< null without a draft
 };
 
 } // namespace sluice::pipeline

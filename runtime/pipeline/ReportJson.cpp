@@ -1,4 +1,4 @@
-//===- ReportJson.cpp - what a run reports of itself, as JSON -------------===//
+//===- ReportJson.cpp - the JSON report of a run --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -65,13 +65,14 @@ static ordered_json workerJson(const StageReport &worker) {
   return json;
 }
 
-/// Whether `worker` is another member of the group whose first is `stage`.
+/// Whether `worker` is another member of the group whose first member is
+/// `stage`.
 static bool isMemberOf(const StageReport &worker, const StageReport &stage) {
   return worker.member > 0 && stage.member == 0 &&
          worker.name == stage.name + " member " + std::to_string(worker.member);
 }
 
-/// The other members of a stage's group, which compute the same steps.
+/// Returns the other members of a stage's group, which compute the same steps.
 static ordered_json membersJson(const PipelineOutcome &outcome,
                                 const StageReport &stage) {
   ordered_json members = ordered_json::array();
@@ -82,7 +83,8 @@ static ordered_json membersJson(const PipelineOutcome &outcome,
   return members;
 }
 
-/// `accepted`: guesses that came true, which every stage has computed.
+/// `accepted` is the number of guesses that came true, all of which every stage
+/// has computed.
 static ordered_json stageJson(const StageReport &stage, int64_t accepted) {
   ordered_json json = workerJson(stage);
   json["computed_dead"] =
@@ -116,8 +118,8 @@ ordered_json pipeline::toJson(const PipelineOutcome &outcome) {
   ordered_json stages = ordered_json::array();
   for (const RankReport &rank : outcome.ranks)
     for (const StageReport &worker : rank.stages) {
-      // The draft expands guesses that nobody sends, and not all that come
-      // true: what it has computed in vain is not known.
+      // The draft expands guesses that are never sent, and not all that come
+      // true, so it is not known how many of its rows were useless.
       if (worker.name == "draft")
         json["draft"] = workerJson(worker);
       else if (worker.member == 0) {

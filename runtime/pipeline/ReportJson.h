@@ -1,11 +1,11 @@
-//===- ReportJson.h - what a run reports of itself, as JSON ---------------===//
+//===- ReportJson.h - the JSON report of a run ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The one schema of a pipeline's JSON, for runs and for simulated ones:
+// The JSON schema of a pipeline's report, for real and for simulated runs:
 //
 //   speculation   mode, depth, width, launched, accepted, cancelled,
 //                 computed_dead, epochs, drafted
@@ -16,9 +16,9 @@
 //
 // A worker has name, rank, steps, rows, dropped_at_door, left_at_checkpoints,
 // guesses, computed_dead (of stages), busy_seconds, idle_seconds, checkpoints,
-// tombstones, and cancel_latency_us: count, p50, p99, max; with a trace, where
-// threads compute, also barriers and what a thread waited in them on average,
-// wait_seconds.
+// tombstones, and cancel_latency_us: count, p50, p99, max. With a trace, and if
+// threads compute, it also has barriers and wait_seconds, the time that a
+// thread waited in them on average.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,10 +41,10 @@ struct PipelineOutcome {
   std::vector<RankReport> ranks; ///< by rank
 };
 
-/// "off", "sync", "async".
+/// Returns "off", "sync" or "async".
 std::string_view modeName(SpeculationMode mode);
 
-/// The members, in order.
+/// Returns the report's members, in order.
 nlohmann::ordered_json toJson(const PipelineOutcome &outcome);
 
 } // namespace sluice::pipeline

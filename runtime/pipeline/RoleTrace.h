@@ -1,12 +1,12 @@
-//===- RoleTrace.h - events of one role -----------------------------------===//
+//===- RoleTrace.h - trace events of one role -----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What a role's thread records for the trace: into a buffer of its own, so that
-// nobody waits for anybody.
+// Records the trace events of a role's thread in a buffer of its own, so that
+// threads do not wait for each other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,12 +22,12 @@
 
 namespace sluice::pipeline {
 
-/// A bounded list of events: what comes when it is full is counted, not kept.
+/// A bounded list of events. Events that come when it is full are only counted.
 /// Used by one thread at a time.
 class TraceBuffer {
 public:
-  /// The two of a rank whose report travels, its stage's and its
-  /// communicator's, fit into one report.
+  /// Chosen so that the two buffers of a rank whose report is sent, its stage's
+  /// and its communicator's, fit into one report.
   static constexpr size_t capacity =
       (comm::FrameLimits().textBytes - reportBytesBesideEvents) / 2 /
       sizeof(trace::TraceEvent);
@@ -43,7 +43,7 @@ public:
   uint64_t lost = 0;
 };
 
-/// One track of one rank. Does nothing without a buffer.
+/// Records one track of one rank. Does nothing without a buffer.
 class RoleTrace {
 public:
   RoleTrace() = default;
@@ -98,7 +98,7 @@ public:
   }
 
 private:
-  /// No two marks of a request have the same.
+  /// Returns a number that differs for any two marks of a request.
   static int64_t numberOf(const EpochMark &mark) {
     return mark.confirmed * 2 + mark.ended;
   }

@@ -1,4 +1,4 @@
-//===- StageGroup.cpp - the same steps at all members of a group ----------===//
+//===- StageGroup.cpp - equal steps at all members of a group -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,10 +20,10 @@ namespace {
 constexpr int64_t maxFrames = 1 << 16;
 constexpr size_t markBytes = sizeof(int32_t) + sizeof(int64_t) + 2;
 
-/// Of look(): as many marks of each request in a step, on average.
+/// How many marks of each request look() can find in a step, on average.
 constexpr int64_t marksInStep = 4;
 
-/// Mixes numbers into a hash; not for adversaries.
+/// Mixes numbers into a hash that need not withstand adversaries.
 uint64_t mix(uint64_t hash, std::initializer_list<int64_t> numbers) {
   for (int64_t number : numbers) {
     hash = (hash ^ static_cast<uint64_t>(number)) * 0x9E3779B97F4A7C15u;
@@ -43,7 +43,7 @@ StageGroup::StageGroup(comm::Collectives &members, const EpochBoard &rankBoard,
 }
 
 //===----------------------------------------------------------------------===//
-// What members must have in common
+// The summary of steps
 //===----------------------------------------------------------------------===//
 
 void StageGroup::start(const StageLimits &limits, int64_t pages) {
@@ -100,9 +100,9 @@ void StageGroup::begin(Kind kind,
     out.putCount(frame);
 }
 
-/// What is new on the rank's board since the last look.
+/// Finds what is new on the rank's board since the last look.
 void StageGroup::findMarks() {
-  // Before any mark is read: one that comes meanwhile is news later.
+  // Read before any mark: a mark that comes in between counts as news later.
   uint64_t changes = rankBoard.changes();
   marks.clear();
   for (RequestId request = 0;
@@ -151,10 +151,10 @@ Status StageGroup::tellEnd() {
 }
 
 //===----------------------------------------------------------------------===//
-// The others
+// The other members
 //===----------------------------------------------------------------------===//
 
-/// What the first member says next, but for the frames behind it.
+/// Reads the first member's next message, without the frames that follow it.
 Expected<StageGroup::Kind> StageGroup::read() {
   if (Status s = members.fromFirst(message); !s.ok())
     return s;
@@ -206,7 +206,7 @@ Expected<bool> StageGroup::hearStep(std::vector<comm::Bytes> &frames) {
 }
 
 //===----------------------------------------------------------------------===//
-// All
+// All members
 //===----------------------------------------------------------------------===//
 
 void StageGroup::takeMarks() {
@@ -215,7 +215,7 @@ void StageGroup::takeMarks() {
   marks.clear();
 }
 
-/// The others, in the midst of a step.
+/// Reads a message of the kind `wanted`; for the other members, during a step.
 Status StageGroup::readAtCheckpoint(Kind wanted) {
   Expected<Kind> kind = read();
   if (!kind)

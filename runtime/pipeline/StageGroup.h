@@ -1,16 +1,16 @@
-//===- StageGroup.h - the same steps at all members of a group ------------===//
+//===- StageGroup.h - equal steps at all members of a group ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The first member of a tensor-parallel group decides, for all of them, which
-// frames make a step and who is dead. A Stage follows from the frames that come
-// to its mailbox and from the marks on its board, and from nothing else; so
-// each member has one, and is told before each step which frames have come
-// since the last, and there and at each checkpoint which marks are new. Then
-// all have the same rows in the same places, with the same pages.
+// The first member of a tensor-parallel group decides for all members which
+// frames make a step and which rows are dead. A Stage depends only on the
+// frames in its mailbox and the marks on its board. So each member has a Stage,
+// and the first member tells the others before each step which frames have come
+// since the last one, and then and at each checkpoint which marks are new. Thus
+// all members have the same rows in the same places, with the same pages.
 //
 //   first member                          other members
 //   group.barrier()                  <---->  group.barrier()
@@ -27,19 +27,19 @@
 //   sends on
 //   group.tellEnd()               ----->  group.hearStep(): no more
 //
-// For that the stage has a board of its own, which changes nowhere else. What
-// the head publishes on the rank's board meanwhile waits for the next of these.
+// For this purpose the stage has a board of its own, which changes only through
+// these calls. Marks that the head publishes on the rank's board meanwhile wait
+// for the next call.
 //
-// Where devices pass the checkpoints by themselves, the first member's has told
-// the others' who leaves; of the marks that this comes from, the hosts hear
-// when the step has ended. What a stage makes of marks depends on when it looks
-// at them. So the others look as often as the first member has, and find the
-// same.
+// If devices pass the checkpoints by themselves, the first member's device has
+// told the other devices which rows leave; their hosts learn the marks behind
+// that when the step has ended. What a stage concludes from marks depends on
+// when it looks at them. So the other members look as often as the first member
+// did, with the same marks each time.
 //
-// Members whose steps are not the same would add up numbers that do not belong
-// together, and nobody would see it in the result. So each message says what
-// the first member's steps have been, as a number that all steps so far go
-// into, and the others compare it with their own.
+// Members with different steps would add up unrelated numbers, and the result
+// would not show it. So each message carries a hash of all steps of the first
+// member so far, which the others compare with their own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,56 +56,57 @@
 
 namespace sluice::pipeline {
 
-/// One member's end. Used by the stage's thread. The errors of all: those of
-/// Collectives::fromFirst(), a message that cannot be right, and steps that are
-/// not those of the first member; after one, `members` has failed.
+/// One member's end of the group. Used by the stage's thread. All members fail
+/// as Collectives::fromFirst() does, on an invalid message, and on steps that
+/// differ from those of the first member; after a failure `members` has failed.
 class StageGroup {
 public:
-  /// `members`, `rankBoard` and `buffers` outlive it; both boards have as many
-  /// requests.
+  /// `members`, `rankBoard` and `buffers` must outlive it. The stage's board
+  /// has as many requests as `rankBoard`.
   StageGroup(comm::Collectives &members, const EpochBoard &rankBoard,
              comm::BufferPool &buffers);
 
   bool isFirst() const { return members.member() == 0; }
   int64_t member() const { return members.member(); }
 
-  /// The stage's.
+  /// Returns the stage's own board.
   EpochBoard &board() { return stageBoard; }
 
-  /// All, once, before the first step: what the stage is made with.
+  /// All members, once, before the first step: takes what the stage is created
+  /// with.
   void start(const StageLimits &limits, int64_t pages);
-  /// All, before the first step: waits until all have their weights. Loading
-  /// takes minutes, and devices wait for each other within a step only for
-  /// seconds before they take a member for lost. Whether one dies meanwhile is
-  /// the communicator's to notice.
+  /// All members, before the first step: waits until all have loaded their
+  /// weights. Loading takes minutes, while devices that wait for each other
+  /// within a step give up after seconds. The communicator notices if a member
+  /// dies meanwhile.
   Status barrier() { return members.barrier(); }
-  /// All, after each Stage::formStep() that has formed one. O(rows).
+  /// All members, after each Stage::formStep() that has formed a step. O(rows).
   void formed(const Stage &stage, const CachePages &pages);
 
-  /// The first member, before Stage::formStep(): the frames, as they came, that
-  /// have been put in the stage's mailbox since the last call.
+  /// The first member, before Stage::formStep(): sends the frames, as received,
+  /// that have been put into the stage's mailbox since the last call.
   Status tellStep(std::span<const std::span<const uint8_t>> frames);
-  /// The first member: no step comes any more.
+  /// The first member: tells the others that no step follows.
   Status tellEnd();
 
-  /// The others: waits for the first member's next step. The frames are to be
-  /// put in the mailbox, and then the marks onto the board by takeMarks().
-  /// Their buffers are from `buffers`, and should go back there. False: it is
-  /// the end.
+  /// The others: waits for the first member's next step. The caller must put
+  /// the frames into the mailbox, and then the marks onto the board by
+  /// takeMarks(). The frames' buffers are from `buffers` and should be returned
+  /// there. Returns false at the end.
   Expected<bool> hearStep(std::vector<comm::Bytes> &frames);
   void takeMarks();
 
-  /// All, at each checkpoint, before Stage::checkpoint().
+  /// All members, at each checkpoint, before Stage::checkpoint().
   Status checkpoint();
 
-  /// The first member, over and over while a device computes, before
-  /// Stage::findDead(): brings new marks onto the board. Allocates nothing: of
-  /// more marks than it can tell of later it takes none, before the next step.
-  /// The others: nothing.
+  /// The first member, repeatedly while a device computes, before
+  /// Stage::findDead(): puts new marks onto the board. Allocates nothing: if
+  /// there are more marks than agree() can report, it takes none until the next
+  /// step. Does nothing at the others.
   void look();
-  /// All, when the device has computed a step with checkpoints. At the others
-  /// `looked` is called for each of the first member's looks that have found
-  /// something, when that is on the board.
+  /// All members, when the device has computed a step with checkpoints: sends
+  /// the marks that look() has found. At the others, calls `looked` once for
+  /// each look() that found some, after putting its marks onto the board.
   Status agree(const std::function<void()> &looked);
 
 private:
@@ -113,15 +114,16 @@ private:
 
   struct TimedMark {
     EpochMark mark;
-    std::optional<Time> decided; ///< by this machine's clock: first member only
-    bool endsLook = false;       ///< the last one that a look has found
+    /// By this machine's clock; only at the first member.
+    std::optional<Time> decided;
+    bool endsLook = false; ///< whether it is the last mark of a look
   };
 
-  /// What a member has computed.
+  /// A summary of the steps of a member.
   struct Steps {
-    uint64_t count = 0; ///< formed so far
-    int64_t rows = 0;   ///< that the last one began with
-    uint64_t hash = 0;  ///< of the limits and of all rows of all steps
+    uint64_t count = 0; ///< steps formed so far
+    int64_t rows = 0;   ///< rows at the start of the last step
+    uint64_t hash = 0;  ///< a hash of the limits and of all rows of all steps
   };
 
   void begin(Kind kind, std::span<const std::span<const uint8_t>> frames);
@@ -134,13 +136,14 @@ private:
   comm::Collectives &members;
   const EpochBoard &rankBoard;
   EpochBoard stageBoard;
-  uint64_t seenChanges = 0; ///< of rankBoard
+  uint64_t seenChanges = 0; ///< changes() of rankBoard at the last look
   comm::BufferPool &buffers;
   Steps steps;
   comm::Bytes message;
-  std::vector<uint32_t> lengths; ///< of the frames behind `message`
-  std::vector<TimedMark> marks;  ///< heard or found, not on the board yet
-  std::vector<TimedMark> found;  ///< by look(): on the board, not reported yet
+  std::vector<uint32_t> lengths; ///< of the frames that follow `message`
+  std::vector<TimedMark> marks;  ///< received or found, not on the board yet
+  /// Found by look(): on the board, not reported yet.
+  std::vector<TimedMark> found;
 };
 
 } // namespace sluice::pipeline

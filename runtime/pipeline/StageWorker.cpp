@@ -17,7 +17,7 @@ using namespace sluice::pipeline;
 class StageWorker::Checkpoints final : public device::CheckpointHandler {
 public:
   explicit Checkpoints(StageWorker &worker) : worker(worker) {}
-  /// An emulated step has its own checkpoints, at the times of the described
+  /// An emulated step has checkpoints of its own, at the times of the described
   /// hardware; see pace().
   std::span<const RowMove> checkpoint() override {
     if (worker.pacer)
@@ -118,8 +118,8 @@ Status StageWorker::runSteps() {
   return config.group && atEnd ? config.group->tellEnd() : Status();
 }
 
-/// As another member of the group, which takes the steps that the first one
-/// does.
+/// The body for members that are not the first: takes the steps that the first
+/// member takes.
 Status StageWorker::followSteps() {
   while (open) {
     Expected<bool> more = config.group->hearStep(heard);
@@ -163,7 +163,7 @@ Status StageWorker::tellStep() {
   return config.group->tellStep(untold);
 }
 
-/// Takes what is in the mailbox to the stage, as far as that has room.
+/// Moves queued frames to the stage, as far as it has room.
 Status StageWorker::admitArrivals(bool wait) {
   open = mailbox.take(taken, wait, config.limits.frames - stage->queued());
   for (ArrivedFrame &arrival : taken) {
@@ -227,7 +227,7 @@ Status StageWorker::computeStep(Time start) {
   return {};
 }
 
-/// Where the rows of the step have come in.
+/// Finds where each row of the step lies.
 void StageWorker::findIncoming() {
   incoming.clear();
   incomingOnDevice.clear();
@@ -244,7 +244,7 @@ void StageWorker::findIncoming() {
   }
 }
 
-/// On the device that is here.
+/// Computes the step's rows on this machine's device.
 Status StageWorker::computeRows(std::span<const PageCopy> pageCopies) {
   findIncoming();
   requests.clear();
@@ -277,8 +277,8 @@ Status StageWorker::computeRows(std::span<const PageCopy> pageCopies) {
 }
 
 /// Passes the checkpoints that the step has on the described hardware, each at
-/// its time, as far as that leaves time for computing the rows: what leaves is
-/// never computed. Returns when the step ends.
+/// its time, as long as there is time left to compute the rows; rows that leave
+/// are never computed. Returns when the step ends.
 Time StageWorker::pace(Time start) {
   const StepBatch &batch = stage->batch();
   const int64_t stretches = pacer->stretches(batch.rows(), batch.outputs());
@@ -300,8 +300,8 @@ Time StageWorker::pace(Time start) {
 std::span<const RowMove> StageWorker::checkpoint() {
   if (config.group && groupFailed.ok())
     groupFailed = config.group->checkpoint();
-  // The step goes on with the rows that it has, for nothing, and meets nobody:
-  // the group has failed.
+  // The group has failed. The step goes on with its rows, for nothing, and
+  // without the other members.
   if (!groupFailed.ok())
     return {};
   uint64_t before = stage->counters().departedAtCheckpoint;
@@ -309,7 +309,7 @@ std::span<const RowMove> StageWorker::checkpoint() {
   return noteLeft(before, now(), moves);
 }
 
-/// Finds the rows dead that the first member has found dead while its device
+/// Marks the rows as dead that the first member found dead while its device
 /// computed.
 void StageWorker::agree() {
   if (!config.group || !groupFailed.ok())
@@ -318,7 +318,8 @@ void StageWorker::agree() {
   groupFailed = config.group->agree([this] { (void)stage->findDead(found); });
 }
 
-/// Counts the rows that have left since there were `before` of them, at `at`.
+/// Records the departures since there were `before` of them; `at` is when the
+/// rows left.
 std::span<const RowMove> StageWorker::noteLeft(uint64_t before, Time at,
                                                std::span<const RowMove> moves) {
   uint64_t departed = stage->counters().departedAtCheckpoint - before;
@@ -330,7 +331,7 @@ std::span<const RowMove> StageWorker::noteLeft(uint64_t before, Time at,
   return moves;
 }
 
-/// Frames of which no row is needed any more go.
+/// Releases the frames none of whose rows is needed any more.
 void StageWorker::releaseArrivals() {
   uint64_t firstInUse = stage->firstFrameInUse();
   while (!arrivals.empty() && firstArrival < firstInUse) {

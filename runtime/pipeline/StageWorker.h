@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   StageWorker worker(std::move(config), board, compute, output, trace);
-//   std::thread thread([&] { worker.run(); });
-//   worker.arrive(std::move(arrival));       // from the communication thread
-//   worker.close(); thread.join();
+//   auto worker = StageWorker::create(std::move(config), board, ...).take();
+//   std::thread thread([&] { worker->run(); });
+//   worker->arrive(std::move(arrival));      // from the communication thread
+//   worker->close(); thread.join();
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,67 +30,69 @@
 
 namespace sluice::pipeline {
 
-/// A frame that has come to a stage's mailbox, with its rows' activations.
+/// A frame that has arrived at a stage, with its rows' activations.
 struct ArrivedFrame {
   StepFrame frame;
-  comm::Bytes bytes; ///< what `activations` refers to
+  comm::Bytes bytes; ///< the memory that `activations` refers to
   comm::ActivationRows activations;
-  bool last = false; ///< no frame, but the end: nothing comes behind
-  comm::DevicePayload payload = {}; ///< or they are in a device's memory
+  bool last = false;                ///< no frame but the end: nothing follows
+  comm::DevicePayload payload = {}; ///< instead, rows in a device's memory
 };
 
 struct StageWorkerConfig {
   std::string name; ///< "stage 0", "draft"
   int64_t rank = 0;
   StageLimits limits;
-  /// Of the rows that come in. The plan's, not a frame's: a frame without rows
-  /// says nothing of it.
+  /// The format of incoming rows. It comes from the plan, because a frame
+  /// without rows does not say it.
   ActivationFormat incomingFormat = ActivationFormat::F32;
-  /// They come into the device's memory: a row has so many bytes. 0: they do
-  /// not.
+  /// The size of a row in bytes if rows arrive in the device's memory; 0 if
+  /// they arrive in frames.
   int64_t payloadRowBytes = 0;
-  int64_t pages = 0; ///< of the cache
-  /// Where the stage is computed by several ranks: this one's end, which
-  /// outlives the worker. Frames arrive at the first member alone.
+  int64_t pages = 0; ///< pages of the stage's cache
+  /// This member's end of the group, if several ranks compute the stage; must
+  /// outlive the worker. Frames arrive at the first member only.
   StageGroup *group = nullptr;
-  /// Of a member that is not the first: reads Arrival::bytes.
+  /// For a member that is not the first: decodes ArrivedFrame::bytes.
   std::function<Status(ArrivedFrame &)> readFrame;
 };
 
-/// The thread around the pure Stage: takes all that is queued in its mailbox,
-/// computes it as one step with checkpoints, and passes on what lives.
+/// The thread around the pure Stage: it takes everything queued in its mailbox,
+/// computes it as one step with checkpoints, and passes on the living rows.
 class StageWorker {
 public:
-  /// What the worker tells, on its own thread.
+  /// Callbacks, called on the worker's thread.
   struct Events {
-    std::function<void(Status)> failed; ///< once, and run() returns
+    std::function<void(Status)> failed; ///< called once; then run() returns
     std::function<void()> roomChanged;  ///< hasRoom() may have changed
-    std::function<void()> ended; ///< all before Arrival::last has been sent on
-    /// Of no more use; `activations` refers to nothing. Null: none travel.
+    /// Everything before ArrivedFrame::last has been sent.
+    std::function<void()> ended;
+    /// A frame is no longer needed; its `activations` are invalid. Null if no
+    /// rows travel.
     std::function<void(ArrivedFrame)> released;
   };
 
-  /// Errors: limits that do not fit together. `board` is the rank's and
-  /// outlives the worker; so does `trace`. `pacer` may be null: no emulation.
+  /// Fails if limits do not fit together. `board` is the rank's; `board` and
+  /// `trace` must outlive the worker. `pacer` is null without emulation.
   static Expected<std::unique_ptr<StageWorker>>
   create(StageWorkerConfig config, EpochBoard &board,
          std::unique_ptr<StepCompute> compute,
          std::unique_ptr<StepOutput> output, std::unique_ptr<StepPacer> pacer,
          RoleTrace trace, Events events);
 
-  /// The thread's body: until close(), Arrival::last, or a failure. Where there
-  /// is a group, no step begins before all members are here.
+  /// The thread's body: runs until close(), ArrivedFrame::last, or a failure.
+  /// In a group, no step begins before all members have arrived.
   void run();
 
-  /// Thread-safe; see Mailbox. There is room for as many frames as the stage
-  /// itself can hold, which takes them from the mailbox only as it has room.
+  /// Thread-safe; see Mailbox. The mailbox has room for as many frames as the
+  /// stage, which takes frames from it only as it has room itself.
   bool hasRoom() const { return mailbox.hasRoom(); }
-  /// Frames that no step has taken in whole, about.
+  /// Returns approximately how many frames no step has taken completely.
   int64_t waiting() const { return mailbox.size() + atStage; }
   void arrive(ArrivedFrame arrival) { mailbox.push(std::move(arrival)); }
   void close() { mailbox.close(); }
 
-  /// Only after run() has returned.
+  /// Returns the worker's report. Must be called after run() has returned.
   StageReport report() const;
   Stage::Holdings holdings() const { return stage->holdings(); }
 
@@ -122,37 +124,38 @@ private:
   StageWorkerConfig config;
   std::optional<CachePages> pages;
   std::optional<Stage> stage;
-  Mailbox<ArrivedFrame> mailbox; ///< before the output, which may call wake()
+  Mailbox<ArrivedFrame> mailbox; ///< precedes the output, which may call wake()
   std::unique_ptr<StepCompute> compute;
   std::unique_ptr<StepOutput> output;
   std::unique_ptr<StepPacer> pacer;
   RoleTrace trace;
   Events events;
-  std::atomic<int64_t> atStage{0}; ///< stage->queued(); for waiting() alone
+  std::atomic<int64_t> atStage{0}; ///< stage->queued(), for waiting()
 
-  bool open = true;   ///< frames may still come
-  bool atEnd = false; ///< Arrival::last has come
+  bool open = true;   ///< whether frames may still come
+  bool atEnd = false; ///< whether ArrivedFrame::last has come
   std::vector<ArrivedFrame> taken;
   /// Frames whose activations may still be needed, the oldest first; the first
-  /// has the number firstArrival.
+  /// one has the number firstArrival.
   std::deque<ArrivedFrame> arrivals;
   uint64_t firstArrival = 0;
-  uint64_t firstUntold = 0; ///< of the frames that the group does not know
+  uint64_t firstUntold = 0; ///< the first frame that the group does not know
   std::vector<std::span<const uint8_t>> untold;
   std::vector<comm::Bytes> heard;
-  Status groupFailed;                     ///< at a checkpoint of the step
+  Status groupFailed; ///< the group's error at a checkpoint of the step
   std::vector<const uint8_t *> incoming;  ///< one for each row of the step
-  std::vector<uint64_t> incomingOnDevice; ///< or this
+  std::vector<uint64_t> incomingOnDevice; ///< instead, device addresses
   std::vector<OutputRequest> requests;    ///< one for each output of the step
-  std::vector<uint8_t> found;             ///< one for each row: 0 where dead
-  /// Emulation: those of steps that no row was left of are made by the next.
+  std::vector<uint8_t> found;             ///< one for each row: 0 if dead
+  /// With emulation: page copies, including those of steps that lost all rows
+  /// before they were computed, which the next step makes.
   std::vector<PageCopy> copies;
   StepFrame outgoing;
 
   Time lastEnd{0};
   Time busy{0}, idle{0};
   uint64_t barriers = 0;
-  Time waited{0}; ///< in them
+  Time waited{0}; ///< in barriers
   LatencyHistogram cancelLatency;
 };
 

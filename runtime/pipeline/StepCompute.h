@@ -1,12 +1,12 @@
-//===- StepCompute.h - the layers of a stage ------------------------------===//
+//===- StepCompute.h - computes the layers of a stage ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The computing half of a stage: layers on a device, or nothing at all where
-// only the bookkeeping is wanted.
+// The computing half of a stage: layers on a device, or nothing if only the
+// bookkeeping is wanted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,13 +25,14 @@ namespace sluice::pipeline {
 class StepCompute {
 public:
   virtual ~StepCompute() = default;
-  /// Whether the program takes rows in; else it looks tokens up.
+  /// Returns whether the program takes rows as input; otherwise it embeds
+  /// tokens.
   virtual bool receives() const = 0;
   virtual Status execute(const device::StepInput &input) = 0;
-  /// Logits of output `output` of the last step, valid until the next; where
-  /// there is neither a token() nor candidates().
+  /// Returns the logits of output `output` of the last step, if it has neither
+  /// a token() nor candidates(). Valid until the next step.
   virtual std::span<const float> logits(int64_t output) const = 0;
-  /// As StepExecutor's.
+  /// The following are as in StepExecutor.
   virtual std::optional<int32_t> token(int64_t output) const {
     return std::nullopt;
   }
@@ -44,7 +45,7 @@ public:
   }
 };
 
-/// A compiled program on a device.
+/// Runs a compiled program on a device.
 class DeviceStepCompute final : public StepCompute {
 public:
   explicit DeviceStepCompute(std::unique_ptr<device::StepExecutor> executor)
@@ -71,7 +72,7 @@ private:
   std::unique_ptr<device::StepExecutor> executor;
 };
 
-/// Computes nothing: for an oracle, which knows the answers.
+/// Computes nothing, for an oracle, which knows the answers.
 class NoCompute final : public StepCompute {
 public:
   bool receives() const override { return false; }

@@ -1,4 +1,4 @@
-//===- StepOutput.cpp - what becomes of a step ----------------------------===//
+//===- StepOutput.cpp - sends the results of a step -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ using namespace sluice;
 using namespace sluice::pipeline;
 
 //===----------------------------------------------------------------------===//
-// Rows that go on
+// Rows for the next stage
 //===----------------------------------------------------------------------===//
 
 ForwardOutput::ForwardOutput(int64_t width, ActivationFormat format,
@@ -44,8 +44,9 @@ Status ForwardOutput::send(StepFrame &frame) {
 
 namespace {
 
-/// Calls `answer(row, output)` for each row that wants an output, `output` its
-/// number among them, and clears the records of the others.
+/// Calls `answer(row, output)` for each row that wants an output, where
+/// `output` is its number among the outputs, and clears the records of the
+/// other rows.
 template <typename Record, typename Answer>
 void collectAnswers(Stage &stage, std::vector<Record> &records, Answer answer) {
   int64_t output = 0;
@@ -58,7 +59,7 @@ void collectAnswers(Stage &stage, std::vector<Record> &records, Answer answer) {
   }
 }
 
-/// The records of the rows that wanted an output, as the head wants them.
+/// Collects the records of the rows that wanted an output, in the head's order.
 template <typename Record>
 void gather(const StepFrame &frame, std::vector<Record> &records,
             std::vector<Record> &answers) {
@@ -93,8 +94,8 @@ ResultOutput::ResultOutput(std::string name, int64_t vocabSize,
       sendResults(std::move(sendResults)),
       masks(std::move(makeTrie), requests) {}
 
-/// Whether the row's answer has to wait for its mask, which is put into `mask`:
-/// it is then kept for later.
+/// Sets `mask` to the row's mask. Returns whether the answer has to wait for
+/// it; then the choice is kept for later.
 bool ResultOutput::answerIsLate(const TokenChoice &choice, Time until,
                                 std::shared_ptr<RowMask> &mask) {
   mask = masks.maskOf(choice.row);
@@ -128,7 +129,7 @@ void ResultOutput::answer(const TokenChoice &choice, const RowMask *mask,
     fail(choice, s, answer);
 }
 
-/// One request's error is its own; that of the model is that, too.
+/// An error concerns one request only, even if the model causes it.
 void ResultOutput::fail(const TokenChoice &choice, const Status &why,
                         ResultRow &answer) {
   answer.isNotFinite = !areLogits(choice.logits);
@@ -147,7 +148,7 @@ OutputRequest ResultOutput::requestOf(const Stage &stage, int64_t row) const {
   return requestFor(request.sampling, stage.rows()[row].position + 1);
 }
 
-/// What there is to say of a prompt's token that is known.
+/// Fills in the report on a known token of the prompt.
 void ResultOutput::score(const TokenChoice &choice, int32_t token,
                          ResultRow &answer) {
   answer.token = token;
@@ -189,7 +190,7 @@ Status ResultOutput::collect(Stage &stage, const StepCompute &compute) {
           return score(choice, request.scored[next], result);
         std::shared_ptr<RowMask> mask;
         if (answerIsLate(choice, until, mask))
-          result.node = noNode; // no answer of this step
+          result.node = noNode; // not an answer of this step
         else
           answer(choice, mask.get(), result);
       });
@@ -206,7 +207,8 @@ Status ResultOutput::send(StepFrame &frame) {
   return sendResults(results);
 }
 
-/// In a frame of their own, which has no times: it is no step's.
+/// Late answers have a frame of their own, without timings, because it belongs
+/// to no step.
 Status ResultOutput::sendLate() {
   if (late.empty())
     return {};
@@ -258,7 +260,7 @@ Status GuessOutput::collect(Stage &stage, const StepCompute &compute) {
                    answer.candidates.clear();
                    Status guessed = guesser->guess(
                        stage, row, compute.logits(output), answer.candidates);
-                   // Nobody needs a guess: a draft that fails costs speed and
+                   // Guesses are optional: a draft that fails costs speed but
                    // no answer.
                    if (!guessed.ok())
                      answer.candidates.clear();

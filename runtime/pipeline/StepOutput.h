@@ -1,13 +1,12 @@
-//===- StepOutput.h - what becomes of a step ------------------------------===//
+//===- StepOutput.h - sends the results of a step -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What becomes of a computed step: its rows go on to the next stage, or are
-// answered: with a token by the target's last stage, with candidates by the
-// draft.
+// Sends what a computed step has produced: rows to the next stage, tokens from
+// the target's last stage, or candidates from the draft.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,47 +24,50 @@
 
 namespace sluice::pipeline {
 
-/// Keeps one record for each row of the step, from its end to its sending. Used
-/// by one thread.
+/// Keeps one record for each row of the step until the step is sent. Used by
+/// one thread.
 class StepOutput {
 public:
   virtual ~StepOutput() = default;
 
-  /// Where the program writes rows that go on; empty if it has logits instead.
+  /// Returns where the program writes the rows for the next stage; empty if it
+  /// produces logits.
   virtual std::span<uint8_t> rowBuffer(int64_t rows) { return {}; }
   virtual ActivationFormat format() const { return ActivationFormat::F32; }
-  /// Whether they stay in the device's memory instead, for collect().
+  /// Returns whether these rows stay in the device's memory instead, for
+  /// collect().
   virtual bool keepsRows() const { return false; }
 
-  /// The step is formed, and about to be computed.
+  /// Called when the step is formed, before it is computed.
   virtual void begin(Stage &stage) {}
-  /// What collect() will read of the row, which wants an output.
+  /// Returns what collect() will read for the row, which wants an output.
   virtual OutputRequest requestOf(const Stage &stage, int64_t row) const {
     return {};
   }
-  /// The step is computed: makes the records of its rows.
+  /// Called when the step is computed: makes the records of its rows.
   virtual Status collect(Stage &stage, const StepCompute &compute) = 0;
-  /// Sends what the step has come to; `frame` is from Stage::finishStep().
+  /// Sends the step's result; `frame` is from Stage::finishStep().
   virtual Status send(StepFrame &frame) = 0;
 
-  /// Starts what works beside the steps; once, before the first. Answers can be
-  /// late, and steps go on without them: `wake` is called, on any thread, when
-  /// sendLate() has something to send. Errors: there are no threads to be had.
+  /// Starts the threads that work beside the steps; called once, before the
+  /// first step. Answers can be late while steps go on: then `wake` is called,
+  /// on any thread, when sendLate() has something to send. Fails without
+  /// threads.
   virtual Status start(std::function<void()> wake) { return {}; }
-  /// Sends the answers that have become ready, also between two steps.
+  /// Sends the late answers that are ready; called also between two steps.
   virtual Status sendLate() { return {}; }
-  /// No more steps come: waits for all answers, and sends them.
+  /// Waits for all late answers and sends them, because no more steps follow.
   virtual Status finish() { return {}; }
 };
 
-/// Of a member of a group that is not the first, which sends for all.
+/// The output of a group's member that is not the first: only the first sends.
 class DiscardedOutput final : public StepOutput {
 public:
-  /// Rows of `width` numbers, 0 for a program that ends in logits.
+  /// Discards rows of `width` numbers; 0 for a program that ends in logits.
   DiscardedOutput(int64_t width, ActivationFormat format, int64_t rowLimit)
       : rowFormat(format),
         buffer(size_t(rowLimit * width * activationBytes(format))) {}
-  /// Rows that stay where they are, in the device's memory.
+  /// Discards rows that stay in the device's memory.
   DiscardedOutput() : keeps(true) {}
   bool keepsRows() const override { return keeps; }
   std::span<uint8_t> rowBuffer(int64_t) override { return buffer; }
@@ -82,13 +84,13 @@ private:
   std::vector<uint8_t> buffer;
 };
 
-/// Sends a message of this rank.
+/// Functions that send a message of this rank.
 using SendStep =
     std::function<Status(const StepFrame &, const comm::ActivationRows &)>;
 using SendResults = std::function<Status(const ResultFrame &)>;
 using SendGuesses = std::function<Status(GuessFrame)>;
 
-/// To the next stage.
+/// Sends rows to the next stage.
 class ForwardOutput final : public StepOutput {
 public:
   ForwardOutput(int64_t width, ActivationFormat format, int64_t rowLimit,
@@ -105,7 +107,7 @@ private:
   SendStep sendStep;
 };
 
-/// To the next stage, from the device's memory.
+/// Sends rows to the next stage from the device's memory.
 class DeviceForwardOutput final : public StepOutput {
 public:
   using SendRows =
@@ -124,12 +126,12 @@ private:
   SendRows sendRows;
 };
 
-/// To the head: the token that each row wants, or what there is to say of the
-/// prompt's token behind it. A row whose mask takes long is answered later.
+/// Sends the head the token that each row wants, or the report on the prompt's
+/// token after it. A row whose mask takes long is answered later.
 class ResultOutput final : public StepOutput {
 public:
-  /// `name` begins the errors of requests: "rank 2: stage 1".
-  /// `requests`: slots.
+  /// `name` begins the errors of requests, as in "rank 2: stage 1". `requests`
+  /// is the number of slots.
   ResultOutput(std::string name, int64_t vocabSize, int64_t rowLimit,
                int64_t requests, MakeTokenTrie makeTrie,
                SendResults sendResults);
@@ -158,34 +160,36 @@ private:
   LateAnswers late;
   std::vector<ResultRow> answers; ///< one for each row of the step
   ResultFrame results;
-  uint64_t sent = 0; ///< frames of results
+  uint64_t sent = 0; ///< result frames sent so far
   SendResults sendResults;
-  GrammarMasks masks; ///< ends first: its threads call back
+  GrammarMasks masks; ///< destroyed first, because its threads call back
 };
 
 /// Chooses the draft's candidates for one row, likeliest first. After an error
-/// the row has none.
+/// the row has no candidates.
 class Guesser {
 public:
   virtual ~Guesser() = default;
-  /// As StepOutput's.
+  /// Starts the guesser's threads; see StepOutput::start().
   virtual Status start() { return {}; }
   virtual Status guess(Stage &stage, int64_t row, std::span<const float> logits,
                        std::vector<Candidate> &candidates) = 0;
-  /// The step is formed, and about to be computed.
+  /// Called when the step is formed, before it is computed.
   virtual void begin(Stage &stage) {}
-  /// The step has ended, and these requests are over.
+  /// Called when the step has ended, with the requests that have closed.
   virtual void close(std::span<const RequestId> requests) {}
 };
 
-/// By the draft model's logits, with the noise that the target will draw with.
+/// Guesses by the draft model's logits, with the noise that the target will
+/// use.
 class ModelGuesser final : public Guesser {
 public:
-  /// What a step waits for its masks: nobody waits for guesses.
+  /// How long a step waits for its masks. No answer waits for guesses, so this
+  /// is longer than GrammarMasks::patience.
   static constexpr Time usualPatience = std::chrono::milliseconds(4);
 
-  /// Guesses tokens below `vocabSize`; the draft has logits for them, and maybe
-  /// for more.
+  /// Guesses tokens below `vocabSize`; the draft must have logits for these,
+  /// and may have more.
   ModelGuesser(int64_t vocabSize, int64_t count, int64_t requests,
                MakeTokenTrie makeTrie, Time patience = usualPatience)
       : sampler(vocabSize), masks(std::move(makeTrie), requests), count(count),
@@ -206,10 +210,10 @@ private:
   GrammarMasks masks;
   int64_t count;
   Time patience;
-  std::optional<Time> until; ///< masks of the step are waited for
+  std::optional<Time> until; ///< how long to wait for the masks of the step
 };
 
-/// To the head: candidates for each row that wants them.
+/// Sends the head candidates for each row that wants them.
 class GuessOutput final : public StepOutput {
 public:
   GuessOutput(std::unique_ptr<Guesser> guesser, int64_t rowLimit,

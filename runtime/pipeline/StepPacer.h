@@ -1,11 +1,11 @@
-//===- StepPacer.h - steps as long as described ---------------------------===//
+//===- StepPacer.h - gives steps their described duration -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Emulation: a step lasts as long as on hardware that is only described.
+// For emulation: makes a step last as long as it would on described hardware.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,13 +19,13 @@
 
 namespace sluice::pipeline {
 
-/// How long steps of one stage last, and where their checkpoints lie. The rows
-/// are really computed at the end of that time, when those that die have left.
-/// Used by the stage's thread.
+/// Says how long steps of one stage last and where their checkpoints lie. The
+/// rows are computed at the end of that time, after dead rows have left. Used
+/// by the stage's thread.
 class StepPacer {
 public:
-  /// A checkpoint at least every `maxLatency`, none if 0; rows attend to
-  /// `context` positions.
+  /// There is a checkpoint at least every `maxLatency`; none if that is 0. Rows
+  /// attend to `context` positions.
   StepPacer(cluster::StageCost cost, int64_t context, Time maxLatency)
       : cost(std::move(cost)), context(context), maxLatency(maxLatency) {
     std::array<Time, StepTimes::rowCounts.size()> first;
@@ -33,20 +33,21 @@ public:
     here = StepTimes(first);
   }
 
-  /// Into how many stretches of equal length checkpoints cut a step: one more
-  /// than there are checkpoints.
+  /// Returns into how many stretches of equal length checkpoints divide a step:
+  /// one more than there are checkpoints.
   int64_t stretches(int64_t rows, int64_t outputs) const {
     return cluster::stretchCount(cost.time({rows, outputs, context}),
                                  maxLatency);
   }
 
-  /// How long one of `count` stretches takes with these rows.
+  /// Returns how long one of `count` stretches takes with these rows.
   Time stretch(int64_t rows, int64_t outputs, int64_t count) const {
     return cost.time({rows, outputs, context}) / count;
   }
 
-  /// How long the device that is here needs for a step of `rows`, as far as has
-  /// been measured: the end of the described time is left for it.
+  /// Returns how long this machine's device needs for a step of `rows` rows, by
+  /// measurements so far; so much of the described time is left for it at the
+  /// end.
   Time computing(int64_t rows) const {
     return rows > 0 ? here.get(rows) : Time(0);
   }

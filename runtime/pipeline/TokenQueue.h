@@ -1,12 +1,12 @@
-//===- TokenQueue.h - one request's tokens, between threads ---------------===//
+//===- TokenQueue.h - passes one request's tokens between threads ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Carries one request's tokens from the head's thread to the one that waits for
-// them.
+// Carries one request's tokens from the head's thread to the thread that waits
+// for them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,14 +21,14 @@
 
 namespace sluice::pipeline {
 
-/// One writer (the head), one reader. Holds as many items as a request has
-/// tokens, so the head never waits for a slow reader.
+/// A queue with one writer (the head) and one reader. It holds as many items as
+/// a request has tokens, so the head never waits for a slow reader.
 class TokenQueue final : public TokenSink {
 public:
   void push(TokenItem item) override { mailbox.push(std::move(item)); }
 
-  /// The next item; waits for it until `deadline`. After the end there
-  /// is none.
+  /// Returns the next item; waits for it until `deadline`. Returns nothing at
+  /// the deadline and after the request's end.
   std::optional<TokenItem> next(Time deadline) {
     if (items.empty()) {
       taken.clear();

@@ -1,12 +1,12 @@
-//===- EmulationTest.cpp - tests of Emulation.h ---------------------------===//
+//===- EmulationTest.cpp - the times of a described cluster ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// An emulated pipeline has the times that the planner counts with, and refuses
-// what the planner refuses.
+// An emulated pipeline has the times that the planner uses, and refuses what
+// the planner refuses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,7 +80,7 @@ TEST_F(EmulationTest, PromptChunksKeepTheLatencyAtTheDraft) {
   Expected<Emulation> with = create(everywhere);
   ASSERT_TRUE(with) << with.status().message();
   EXPECT_LT(with->stepRows(), without->stepRows());
-  // In so many rows no stretch of the draft's longest step is longer.
+  // The draft's longest step of so many rows has no longer stretch.
   Expected<cluster::ClusterFile> file = cluster::readClusterFile(path);
   ASSERT_TRUE(file) << file.status().message();
   cluster::ModelCost draft = file->findModel("small")->cost();
@@ -90,8 +90,8 @@ TEST_F(EmulationTest, PromptChunksKeepTheLatencyAtTheDraft) {
             cost.checkpoints(options.maxLatency, 512, 1024).stepRows);
 }
 
-/// Steps and messages of one row, of which none from a rank to itself, however
-/// slow what joins the devices of a node.
+/// A trip consists of steps and messages of one row. A message from a rank to
+/// itself takes no time, however slow the link between a node's devices is.
 TEST_F(EmulationTest, ATripIsThePlanners) {
   for (bool own : {true, false}) {
     options.ownDraftRank = own;
@@ -101,7 +101,7 @@ TEST_F(EmulationTest, ATripIsThePlanners) {
     EXPECT_TRUE(std::isinf(made->link(0, 0).bytesPerSecond));
     double links =
         (own ? 4 : 3) * 100e-6 + 2 * 1024 * 4e-9 + (own ? 2 : 1) * 128e-9;
-    // Of equal layers, so that the cut does not matter.
+    // The layers are equal, so that the cut does not matter.
     Expected<cluster::ClusterFile> file = cluster::readClusterFile(path);
     ASSERT_TRUE(file) << file.status().message();
     cluster::ModelCost big = file->findModel("big")->cost();
@@ -114,7 +114,7 @@ TEST_F(EmulationTest, ATripIsThePlanners) {
   }
 }
 
-/// As the planner, so the emulation: links where something travels.
+/// The emulation, like the planner, needs links only where something travels.
 TEST_F(EmulationTest, StepsTakeWhatWasMeasured) {
   std::string text = models;
   std::string_view flops = "flops: 10 TFLOP/s}";
@@ -135,7 +135,7 @@ TEST_F(EmulationTest, StepsTakeWhatWasMeasured) {
   EXPECT_NEAR(millis(1), 60, 1e-5);
   EXPECT_NEAR(millis(8), 90, 1e-5);
   // Half way between the line and weights that take no longer than for one row,
-  // of which what has none takes 65 us.
+  // plus 65 us for the part without weights.
   EXPECT_NEAR(millis(3), (60 + 2 * 0.065 + 60 + 30 * 2 / 7.0) / 2, 0.05);
   EXPECT_EQ(made->times().slowest.get(8), pacer->stretch(8, 8, 1));
 }

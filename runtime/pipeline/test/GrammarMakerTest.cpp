@@ -1,4 +1,4 @@
-//===- GrammarMakerTest.cpp - makes grammars ready for use ----------------===//
+//===- GrammarMakerTest.cpp - compiles the grammars of requests -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -40,7 +40,7 @@ TEST(GrammarMakerTest, MakesAGrammarOnce) {
   EXPECT_EQ(*first->get(), *again->get());
   EXPECT_NE(*first->get(), *other->get());
   EXPECT_EQ(tries, 1);
-  // Its first mask is there already.
+  // Its first mask has been made already.
   EXPECT_GT((*first->get())->cachedBytes(), 0u);
 }
 
@@ -57,7 +57,8 @@ TEST(GrammarMakerTest, ErrorsAreOfWhoGetsIt) {
             "grammar: the model has no tokenizer");
 }
 
-/// Says as what number each grammar was made, once the first may be.
+/// Records the order in which grammars are made, once the first one may be
+/// made.
 class GrammarMakerOrderTest : public testing::Test {
 protected:
   GrammarMakerOrderTest() { EXPECT_TRUE(maker.start().ok()); }
@@ -67,7 +68,7 @@ protected:
   static std::string turn(const std::shared_ptr<WantedGrammar> &wanted) {
     return wanted->get().status().message();
   }
-  /// Is made from now on, and done with open().
+  /// Starts to make a grammar, which is finished by open().
   std::shared_ptr<WantedGrammar> makeFirst() {
     auto first = make("first");
     begun.get_future().wait();
@@ -103,7 +104,7 @@ TEST_F(GrammarMakerOrderTest, TwoWhoWantTheSameShareIt) {
   auto other = make("other"), wanted = make("wanted");
   other = make("wanted");
   EXPECT_EQ(other, wanted);
-  wanted.reset(); // the other one still wants it
+  wanted.reset(); // the other holder still wants it
   open();
   EXPECT_EQ(turn(other), "grammar: 2");
 }
@@ -120,7 +121,8 @@ TEST_F(GrammarMakerOrderTest, UrgentOnesComeFirst) {
   EXPECT_EQ(turn(early), "grammar: 4");
 }
 
-/// Of one process: who checks a request makes its grammar for who answers it.
+/// A process compiles a source once: the check of a request makes its grammar
+/// for the stage that answers the request.
 TEST(GrammarMakerTest, CompilesASourceOnce) {
   for (GrammarSource source : {GrammarSource{gbnf, "root ::= \"made once\""},
                                GrammarSource{GrammarSource::Kind::JsonSchema,

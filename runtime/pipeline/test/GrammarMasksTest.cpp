@@ -1,4 +1,4 @@
-//===- GrammarMasksTest.cpp - masks of a step's rows ----------------------===//
+//===- GrammarMasksTest.cpp - masks of the rows of a step -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -60,7 +60,7 @@ protected:
     frame.rows.push_back(row(id, node, noNode, 0, 25, true));
     return frame;
   }
-  /// The same with more of a prompt to come.
+  /// Returns the same frame, but more of the prompt follows.
   StepFrame prompt(RequestId id, const std::string &text, NodeId node = 0) {
     StepFrame frame = opening(id, {gbnf, "root ::= \"" + text + "\""}, node);
     frame.opens[0].promptTokens = frame.opens[0].knownTokens = 2;
@@ -77,7 +77,7 @@ protected:
             .certain = certain,
             .wantsOutput = true};
   }
-  /// Forms the step, lets `look` see it, and ends it.
+  /// Forms the step, calls `look`, and ends the step.
   template <typename Look> void step(StepFrame frame, Look look) {
     ASSERT_TRUE(stage->enqueue(std::move(frame)));
     Expected<bool> formed = stage->formStep();
@@ -99,7 +99,8 @@ protected:
       return failure(asks);
     return letters();
   }
-  /// The letters that may follow the row of the node; "any"; or the error.
+  /// Returns the letters that may follow the row of the node; "any"; or the
+  /// error.
   std::string after(NodeId node, RequestId request = 0) {
     Row wanted;
     wanted.node = node;
@@ -119,19 +120,20 @@ protected:
     return text;
   }
 
-  std::promise<void> asked; ///< for the vocabulary
+  std::promise<void> asked; ///< set when the vocabulary is asked for
   std::promise<void> askedAgain;
-  std::promise<void> gate; ///< lets it be made, where it is held
+  std::promise<void> gate; ///< lets the vocabulary be made, if it is held back
   bool held = false;
-  int asks = 0;        ///< one for each grammar, until there is a vocabulary
-  bool counts = false; ///< there never is one: the error says which it was
+  int asks = 0; ///< once for each grammar, until there is a vocabulary
+  /// There is no vocabulary: the error tells the number of the call.
+  bool counts = false;
   EpochBoard board{3};
   std::optional<CachePages> pages;
   std::optional<Stage> stage;
   GrammarMasks masks;
 };
 
-/// Every mask takes longer than the quick thread may take for it.
+/// Every mask takes longer than the quick thread may spend on it.
 class SlowMasksTest : public GrammarMasksTest {
 protected:
   SlowMasksTest(size_t slowSteps = size_t{1} << 20)
@@ -143,7 +145,7 @@ protected:
   RefusedMasksTest() : SlowMasksTest(1) {}
 };
 
-/// All tokens are as likely: the first one that may be chosen is.
+/// All logits are equal, so the first allowed token is chosen.
 class EvenLogits final : public StepCompute {
 public:
   bool receives() const override { return false; }
@@ -173,7 +175,8 @@ TEST_F(GrammarMasksTest, EachPathOfGuessesHasItsOwn) {
   });
 }
 
-/// It is made while a prompt is computed, and no step of others waits for it.
+/// The grammar is made while a prompt is computed, and steps of other requests
+/// do not wait.
 TEST_F(GrammarMasksTest, AGrammarIsBegunWithItsRequest) {
   held = true;
   step(prompt(0, "b"), [&] {
@@ -187,7 +190,7 @@ TEST_F(GrammarMasksTest, AGrammarIsBegunWithItsRequest) {
   step(std::move(rest), [&] { EXPECT_EQ(after(1), "b"); });
 }
 
-/// Who lives does not wait for the grammar of one who has left.
+/// A living request does not wait for the grammar of one that has left.
 TEST_F(GrammarMasksTest, ARequestThatLeavesTakesItsGrammarAlong) {
   held = counts = true;
   step(prompt(0, "first"), [&] { asked.get_future().wait(); });
@@ -197,13 +200,13 @@ TEST_F(GrammarMasksTest, ARequestThatLeavesTakesItsGrammarAlong) {
   step(std::move(close), [] {});
   step(prompt(2, "wanted"), [] {});
   gate.set_value();
-  askedAgain.get_future().wait(); // for the next in turn; no row wants it yet
+  askedAgain.get_future().wait(); // by the next grammar, which no row wants yet
   StepFrame rest;
   rest.rows = {row(2, 1, 0, 1, 25, true)};
   step(std::move(rest), [&] { EXPECT_EQ(after(1, 2), "grammar: 2"); });
 }
 
-/// The same of a stage's whole way with a step.
+/// The same for a whole step of a stage.
 TEST_F(GrammarMasksTest, AStepsOutputLetsGoOfClosedRequests) {
   held = counts = true;
   std::string error;
@@ -241,7 +244,7 @@ TEST_F(GrammarMasksTest, AStepsOutputLetsGoOfClosedRequests) {
   EXPECT_EQ(error, "stage: grammar: 2");
 }
 
-/// Its steps go on without it: whose grammar is not made is answered later.
+/// Steps go on while a grammar is not made, and its request is answered later.
 TEST_F(GrammarMasksTest, AnAnswerThatIsLateHoldsUpNobody) {
   held = true;
   std::vector<ResultFrame> frames;
@@ -273,7 +276,7 @@ TEST_F(GrammarMasksTest, AnAnswerThatIsLateHoldsUpNobody) {
   ASSERT_EQ(frames.size(), 1u);
   ASSERT_EQ(frames[0].results.size(), 1u);
   EXPECT_EQ(frames[0].results[0].request, 1);
-  // A guess behind the row is not answered before it.
+  // A guess after the row is not answered before the row.
   StepFrame guess;
   guess.rows = {row(0, 1, 0, 1, 2, false), row(1, 1, 0, 1, 0, true)};
   run(std::move(guess));
@@ -314,7 +317,7 @@ TEST_F(RefusedMasksTest, EndTheirRequestAlone) {
   step(opening(1, {}), [&] { EXPECT_EQ(after(0, 1), "any"); });
 }
 
-/// A prompt that is still long need not have its grammar yet.
+/// A prompt with many rows left does not need its grammar yet.
 TEST_F(GrammarMasksTest, AGrammarThatARowWaitsForComesFirst) {
   held = counts = true;
   step(prompt(0, "first"), [&] { asked.get_future().wait(); });
@@ -342,7 +345,8 @@ TEST_F(GrammarMasksTest, ASlotsNextRequestHasItsOwn) {
        [&] { EXPECT_EQ(after(7), "y"); });
 }
 
-/// A request that goes on after a preemption: its text so far is known at once.
+/// A request that continues after a preemption: its text so far is known at
+/// once.
 TEST_F(GrammarMasksTest, GoesOnBehindWhatWasGenerated) {
   StepFrame frame = opening(0, {gbnf, "root ::= \"abc\""});
   frame.opens[0].knownTokens = 3;

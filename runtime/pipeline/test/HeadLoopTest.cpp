@@ -22,7 +22,7 @@ using namespace sluice::pipeline;
 
 namespace {
 
-/// Keeps what is told, and goes nowhere.
+/// Records the head's commands and sends nothing.
 class Links final : public HeadLinks {
 public:
   Status launch(const StepFrame &frame) override {
@@ -54,7 +54,8 @@ ResultFrame result(NodeId node, int32_t token) {
   return frame;
 }
 
-/// The draft's answer to its first frame, the prompt's row 0: two candidates.
+/// Returns the draft's answer to its first frame, the prompt's row 0: two
+/// candidates.
 GuessFrame guesses() {
   GuessFrame frame;
   frame.timing.rows = 1;
@@ -83,8 +84,8 @@ ScheduledRequest request(std::vector<int32_t> prompt) {
   return request;
 }
 
-/// Guesses that were still in flight when the request ended are counted when
-/// they come back; and the trace is told of each token and end.
+/// Guesses that are in flight when the request ends are counted when they come
+/// back, and the trace gets each token and end.
 TEST(HeadLoopTest, CountsWhatComesBackAfterTheEnd) {
   Links links;
   HeadLimits limits;
@@ -115,7 +116,7 @@ TEST(HeadLoopTest, CountsWhatComesBackAfterTheEnd) {
   EXPECT_EQ(loop.counters().computedDead, 1);
 }
 
-/// A head whose requests wait for it on another thread.
+/// A head on another thread, for whose answers requests wait.
 class FailingHeadTest : public testing::Test {
 protected:
   FailingHeadTest() {
@@ -137,7 +138,8 @@ protected:
     thread = std::thread([this] { loop->run(); });
   }
 
-  /// Why the request has failed; "nothing" where its reader waits in vain.
+  /// Returns why the request has failed, or "nothing" if its reader waits in
+  /// vain.
   static std::string reasonOf(TokenQueue &queue) {
     std::optional<TokenItem> item =
         queue.next(now() + std::chrono::seconds(10));
@@ -158,7 +160,7 @@ TEST_F(FailingHeadTest, EveryRequestIsToldAndWhy) {
   auto first = std::make_shared<TokenQueue>();
   auto second = std::make_shared<TokenQueue>();
   auto third = std::make_shared<TokenQueue>();
-  // Both are there before the loop looks.
+  // Both requests are there before the loop looks.
   loop->submit(request({5}), first);
   loop->submit(request({6}), second);
   run();
@@ -177,7 +179,7 @@ TEST_F(FailingHeadTest, ALaterRequestIsToldWhatFailedBefore) {
   EXPECT_EQ(reasonOf(*queue), "rank 2: stage 1: not enough memory");
 }
 
-// What was due when it failed stays past.
+// A wake-up that was due at the failure stays in the past.
 TEST_F(FailingHeadTest, AHeadThatHasFailedSleeps) {
   make();
   run();

@@ -1,5 +1,4 @@
-//===- LatencyHistogramTest.cpp - percentiles of all
-//-----------------------===//
+//===- LatencyHistogramTest.cpp - percentiles of durations ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,7 +34,7 @@ TEST(LatencyHistogramTest, PercentilesAreWithinOnePercent) {
   }
 }
 
-/// Also those that come late count, the largest above all.
+/// Durations that come late count too, above all the largest.
 TEST(LatencyHistogramTest, CountsAllOfThem) {
   LatencyHistogram histogram;
   for (int i = 0; i < 100'000; ++i)

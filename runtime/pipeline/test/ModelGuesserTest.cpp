@@ -1,12 +1,12 @@
-//===- ModelGuesserTest.cpp - guesses of a draft with other rows ----------===//
+//===- ModelGuesserTest.cpp - guesses of a draft with another vocabulary --===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A draft whose table has more or fewer rows than the target's guesses tokens
-// that both have, whatever the request says of others.
+// A draft whose vocabulary is larger or smaller than the target's guesses only
+// tokens that both have, whatever the request's parameters say about others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace {
 
 using Tokens = std::vector<int32_t>;
 
-/// A draft that has the same logits behind every text.
+/// A draft with the same logits after every text.
 class FixedLogits final : public StepCompute {
 public:
   explicit FixedLogits(std::vector<float> values) : values(std::move(values)) {}
@@ -35,7 +35,7 @@ private:
   std::vector<float> values;
 };
 
-/// Token 70 is 'x', token 1 is 'y', and no grammar allows another.
+/// Token 70 is 'x' and token 1 is 'y'. Grammars allow no other token.
 Expected<std::shared_ptr<const grammar::TokenTrie>> eightyTokens() {
   std::vector<std::string_view> texts(80);
   texts[70] = "x";
@@ -47,8 +47,8 @@ Expected<std::shared_ptr<const grammar::TokenTrie>> eightyTokens() {
 
 class ModelGuesserTest : public testing::Test {
 protected:
-  /// What a draft with these logits guesses behind `text`, whose last token is
-  /// of the output, for a target with `targetTokens` tokens.
+  /// Returns what a draft with these logits guesses after `text`, whose last
+  /// token is of the output, for a target with `targetTokens` tokens.
   Tokens guessBehind(const Tokens &text, std::vector<float> logits,
                      int64_t targetTokens, OpenRequest open = {}) {
     PipelineShape shape;
@@ -89,7 +89,7 @@ protected:
     return tokens;
   }
 
-  /// A frame with all of the text, behind which a guess is wanted.
+  /// Returns a frame with the whole text, after which a guess is wanted.
   static StepFrame opening(const Tokens &text, OpenRequest open) {
     StepFrame frame;
     open.promptTokens = int32_t(text.size()) - 1;
@@ -105,10 +105,10 @@ protected:
     return frame;
   }
 
-  Tokens computed; ///< what the draft was given instead of the text
+  Tokens computed; ///< the tokens that the draft got
 };
 
-/// The draft's padding is not guessed, however it is thought of.
+/// The draft's padding is not guessed, however large its logits are.
 TEST_F(ModelGuesserTest, ALongerDraftGuessesTheTargetsTokens) {
   EXPECT_THAT(guessBehind({1, 2}, {0, 3, 1, 9, 9}, 3), ElementsAre(1, 2, 0));
   EXPECT_THAT(computed, ElementsAre(1, 2));
@@ -119,8 +119,8 @@ TEST_F(ModelGuesserTest, ALongerDraftGuessesTheTargetsTokens) {
                 testing::UnorderedElementsAre(0, 1, 2));
 }
 
-/// Tokens that it has no row for are computed as its last one, and what the
-/// request says of them is no matter of the draft's.
+/// Tokens for which the draft has no row are computed as its last token, and
+/// the request's parameters about them are ignored.
 TEST_F(ModelGuesserTest, AShorterDraftGuessesItsOwnTokens) {
   OpenRequest open;
   open.sampling.logitBias = {{0, 5}, {70, 50}};
@@ -131,12 +131,12 @@ TEST_F(ModelGuesserTest, AShorterDraftGuessesItsOwnTokens) {
   EXPECT_THAT(computed, ElementsAre(2, 1, 2));
 }
 
-/// A grammar's masks are of the target's tokens.
+/// The masks of a grammar are those of the target's tokens.
 TEST_F(ModelGuesserTest, AShorterDraftFollowsAGrammar) {
   OpenRequest open;
   open.grammar = {GrammarSource::Kind::Gbnf, "root ::= \"y\" (\"x\" | \"y\")"};
   EXPECT_THAT(guessBehind({70, 1}, {0, 3, 2}, 80, open), ElementsAre(1));
-  // The text has gone a way that only the target's tokens can say.
+  // The text contains a token that only the target has.
   open.grammar = {GrammarSource::Kind::Gbnf, "root ::= \"x\" \"y\""};
   EXPECT_THAT(guessBehind({1, 70}, {0, 3, 2}, 80, open), ElementsAre(1));
   open.grammar = {GrammarSource::Kind::Gbnf, "root ::= \"y\" \"x\""};

@@ -1,4 +1,4 @@
-//===- RankReportTest.cpp - what ranks report -----------------------------===//
+//===- RankReportTest.cpp - reports of ranks ------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -116,7 +116,7 @@ TEST(ReportTest, RefusesEventsOfOthersAndOfNoTime) {
   }
 }
 
-/// Where a rank's clock began at another time, nothing is said that compares it
+/// If a rank's clock has another start, nothing is reported that compares it
 /// with the head's.
 TEST(ReportTest, TimesOfOtherClocksAreForgotten) {
   RankReport sent = report();
@@ -130,7 +130,7 @@ TEST(ReportTest, TimesOfOtherClocksAreForgotten) {
   EXPECT_EQ(sent.stages[0].busySeconds, 0.5);
 }
 
-/// What two full buffers hold travels in one report.
+/// The contents of two full buffers fit into one report.
 TEST(ReportTest, FullTraceBuffersFitIntoAReport) {
   TraceBuffer buffer;
   for (size_t i = 0; i < TraceBuffer::capacity + 3; ++i)

@@ -1,11 +1,11 @@
-//===- RankRuntimeTest.cpp - ranks that end -------------------------------===//
+//===- RankRuntimeTest.cpp - the end of ranks -----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// How ranks end: in order, told by a signal, and with all that they report.
+// Tests how ranks end: in order, after a signal, and with complete reports.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,7 @@ PipelineShape shapeOf(int64_t stages) {
   return shape;
 }
 
-/// A stage that says token 0 of everything, each time after a while.
+/// A stage that answers token 0 to everything, each time after a while.
 class SlowCompute final : public StepCompute {
 public:
   SlowCompute(bool takesRows, std::chrono::milliseconds duration,
@@ -65,8 +65,8 @@ private:
   std::vector<float> answer = std::vector<float>(vocab);
 };
 
-/// A head and two stages, or one stage that is on a group of two, each a rank
-/// of this process; the steps of rank 1 take their time.
+/// A head and two stages, or one stage on a group of two members, each on a
+/// rank of this process; the steps of rank 1 are slow.
 class SlowPipeline {
 public:
   explicit SlowPipeline(std::chrono::milliseconds duration,
@@ -119,7 +119,8 @@ public:
     servers.clear();
   }
 
-  /// The next of the request that is not a token; nothing: none comes.
+  /// Returns the request's next item that is not a token; nothing if there is
+  /// none.
   std::optional<TokenItem> nextEnd() const {
     std::optional<TokenItem> item;
     do
@@ -138,8 +139,9 @@ public:
   std::vector<std::unique_ptr<comm::Communicator>> job;
   std::list<GroupEnd> groups;
   std::atomic<int> steps{0};
-  std::atomic<bool> terminated{false}; ///< the stages' ranks, to terminate
-  size_t onlyTerminated = 0;           ///< or this one alone
+  /// Whether the stages' ranks are told to terminate.
+  std::atomic<bool> terminated{false};
+  size_t onlyTerminated = 0; ///< or the only rank that is told
   std::shared_ptr<TokenQueue> queue = std::make_shared<TokenQueue>();
   std::vector<std::unique_ptr<RankRuntime>> ranks;
   std::vector<std::thread> servers;
@@ -158,9 +160,9 @@ TEST(RankRuntimeTest, StepsThatNoMessageTakesAreRefusedAtTheStart) {
               testing::HasSubstr("take a shorter --prefill-chunk than 2000"));
 }
 
-/// A signal for all ranks: the head ends them in order, for which it waits for
-/// the longest step. None of the others breaks the job meanwhile, be it the one
-/// that computes or one that has nothing to do.
+/// All ranks get a signal: the head ends them in order, for which it waits for
+/// the longest step. No other rank breaks the job meanwhile, whether it
+/// computes or is idle.
 TEST(RankRuntimeTest, ASignalForAllWaitsForTheLongestStep) {
   SlowPipeline pipeline(3500ms);
   pipeline.terminated = true;
@@ -173,8 +175,8 @@ TEST(RankRuntimeTest, ASignalForAllWaitsForTheLongestStep) {
         << rank << pipeline.served[rank].message();
 }
 
-/// A signal for some: where the head goes on, they break the job, also in the
-/// middle of its work.
+/// Some ranks get a signal: if the head goes on, they break the job, even
+/// during a step.
 TEST(RankRuntimeTest, ASignalForSomeBreaksTheJob) {
   for (std::chrono::milliseconds step : {5ms, 3500ms}) {
     SlowPipeline pipeline(step);
@@ -189,9 +191,9 @@ TEST(RankRuntimeTest, ASignalForSomeBreaksTheJob) {
   }
 }
 
-/// The second request of a slot is as good as the first: a member that is not
-/// the group's first, and knows of ends before it does of frames, breaks the
-/// job all the same.
+/// The second request of a slot works as the first does: a member that is not
+/// the group's first, and learns of ends before it gets frames, still breaks
+/// the job.
 TEST(RankRuntimeTest, ASignalForAMemberOfAGroupBreaksTheJob) {
   SlowPipeline pipeline(5ms, /*isGroup=*/true);
   pipeline.onlyTerminated = 2;
@@ -209,7 +211,7 @@ TEST(RankRuntimeTest, ASignalForAMemberOfAGroupBreaksTheJob) {
   EXPECT_EQ(pipeline.served[2].message(), "terminated by a signal");
 }
 
-/// The other end of a rank: a rank that the test is itself.
+/// The peer of a rank: a rank that the test plays itself.
 class HandRank {
 public:
   explicit HandRank(comm::Communicator &comm)
@@ -280,7 +282,7 @@ private:
   uint64_t results = 0;
 };
 
-/// Says of every row that two tokens may follow it.
+/// Guesses the same two tokens after every row.
 class TwoCandidates final : public Guesser {
 public:
   Status guess(Stage &, int64_t, std::span<const float>,
@@ -290,7 +292,7 @@ public:
   }
 };
 
-/// Reports overtake results, which count all the same.
+/// Reports overtake results, which still count.
 TEST(RankRuntimeTest, TheLastResultsAreCounted) {
   std::vector<std::unique_ptr<comm::Communicator>> job = comm::makeInprocJob(2);
   HandRank stage(*job[1]);
@@ -313,7 +315,7 @@ TEST(RankRuntimeTest, TheLastResultsAreCounted) {
   ScheduledRequest request;
   request.spec.prompt = {5};
   head.head().submit(request, queue);
-  stage.waitForRows(2); // the prompt's, node 0, and a guess
+  stage.waitForRows(2); // the prompt's row, node 0, and a guess
   stage.sendResult(0, 99);
   EXPECT_EQ(queue->next(now() + 60s)->token, 99);
   head.head().finish(*queue, FinishReason::Stop);
@@ -340,7 +342,7 @@ TEST(RankRuntimeTest, TheLastResultsAreCounted) {
   job.clear();
 }
 
-/// A head without guesses, and a request whose row is with the stage.
+/// A head without guesses, and a request whose row is at the stage.
 struct HeadAndHand {
   HeadAndHand() : job(comm::makeInprocJob(2)), stage(*job[1]) {
     RankSetup setup;
@@ -373,7 +375,7 @@ struct HeadAndHand {
   std::shared_ptr<TokenQueue> queue = std::make_shared<TokenQueue>();
 };
 
-/// Without it the request would wait for a row that does not come back.
+/// Otherwise the request would wait for a row that does not come back.
 TEST(RankRuntimeTest, ResultsThatAreLostEndTheRequest) {
   HeadAndHand pair;
   pair.stage.sendResult(0, 99, /*step=*/1);
@@ -397,7 +399,7 @@ TEST(RankRuntimeTest, ResultsThatComeTwiceEndTheRequest) {
             "a message from rank 1: results: frame 0 has come again: 1 is due");
 }
 
-/// By which the stage would miss the one before.
+/// The stage would notice by this frame that it missed the one before.
 TEST(RankRuntimeTest, AnotherFrameFollowsWhereNoAnswerComes) {
   HeadAndHand pair;
   pair.stage.waitFor(comm::FrameKind::Step, 2);
@@ -405,7 +407,7 @@ TEST(RankRuntimeTest, AnotherFrameFollowsWhereNoAnswerComes) {
   EXPECT_EQ(pair.queue->next(now() + 60s)->token, 99);
 }
 
-/// The stage tells the head, which ends its requests.
+/// The stage reports the loss to the head, which ends its requests.
 TEST(RankRuntimeTest, AStageTellsOfAStepThatIsLost) {
   std::vector<std::unique_ptr<comm::Communicator>> job = comm::makeInprocJob(2);
   HandRank head(*job[0]);
@@ -434,7 +436,7 @@ TEST(RankRuntimeTest, AStageTellsOfAStepThatIsLost) {
   job.clear();
 }
 
-/// Cancels still arrive while a rank makes its report: for the thread
+/// Cancels still arrive while a rank makes its report; for the thread
 /// sanitizer.
 TEST(RankRuntimeTest, ReportsWhileCancelsArrive) {
   std::vector<std::unique_ptr<comm::Communicator>> job = comm::makeInprocJob(2);
@@ -465,7 +467,7 @@ TEST(RankRuntimeTest, ReportsWhileCancelsArrive) {
       std::this_thread::sleep_for(1us);
     }
   });
-  // Many, so that it takes a while to report them.
+  // Many cancels, so that reporting them takes a while.
   while (sent < 3000)
     std::this_thread::sleep_for(1ms);
   head.send(1, comm::Lane::Data, [](const auto &codec, comm::Bytes &bytes) {

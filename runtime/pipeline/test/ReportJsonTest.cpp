@@ -1,4 +1,4 @@
-//===- ReportJsonTest.cpp - the schema of reports -------------------------===//
+//===- ReportJsonTest.cpp - the schema of the JSON report -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -52,7 +52,7 @@ TEST(ReportJsonTest, HasOneSchema) {
   EXPECT_EQ(
       json["stages"][0]["cancel_latency_us"],
       (ordered_json{{"count", 4}, {"p50", 1.}, {"p99", 2.}, {"max", 2.5}}));
-  // Pairs of ranks that nothing went between are left out.
+  // Pairs of ranks without traffic are left out.
   EXPECT_EQ(json["traffic"]["messages"], 15);
   EXPECT_EQ(json["traffic"]["bytes"], 370);
   ASSERT_EQ(json["traffic"]["hops"].size(), 2u);
@@ -61,7 +61,7 @@ TEST(ReportJsonTest, HasOneSchema) {
                    "control_bytes", "group_messages", "group_bytes"}));
 }
 
-/// Who counts stages, or adds up their rows, counts each once.
+/// A reader that counts stages, or adds up their rows, counts each stage once.
 TEST(ReportJsonTest, MembersOfAGroupAreOneStage) {
   PipelineOutcome outcome;
   outcome.ranks.resize(4);

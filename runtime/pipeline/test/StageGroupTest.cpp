@@ -1,4 +1,4 @@
-//===- StageGroupTest.cpp - the same steps at all members of a group ------===//
+//===- StageGroupTest.cpp - equal steps at all members of a group ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// Two members. What the first tells waits for the second, so that one thread
+/// Two members. The first member's messages wait for the second, so one thread
 /// can be both, one after the other.
 class StageGroupTest : public testing::Test {
 protected:
@@ -60,14 +60,14 @@ protected:
 
 TEST_F(StageGroupTest, AllHearTheFramesAndMarksOfTheFirst) {
   first.rankBoard.publish({1, 0, 7, false});
-  // What the second one's rank knows before the first is not its stage's.
+  // What the second member's rank knows first does not reach its stage.
   second.rankBoard.publish({2, 0, 9, true});
   comm::Bytes big(5000, 3);
   ASSERT_TRUE(tell({{1, 2, 3}, {}, big}).ok());
   Expected<bool> more = second.group.hearStep(heard);
   ASSERT_TRUE(more && *more) << more.status().message();
   EXPECT_THAT(heard, ElementsAre(comm::Bytes{1, 2, 3}, comm::Bytes{}, big));
-  // Frames come to the mailbox first: only then the marks.
+  // Frames go to the mailbox first, and only then marks to the board.
   EXPECT_EQ(second.group.board().get(1).confirmed, noNode);
   second.group.takeMarks();
   EXPECT_EQ(second.group.board().get(1).confirmed, 7);
@@ -82,7 +82,8 @@ TEST_F(StageGroupTest, CheckpointsBringWhatIsNew) {
   ASSERT_TRUE(first.group.checkpoint().ok());
   ASSERT_TRUE(second.group.checkpoint().ok());
   EXPECT_EQ(second.group.board().changes(), 0u);
-  // Comes between two checkpoints, and is seen by all at the second.
+  // A mark that comes between two checkpoints is seen by all members at the
+  // second.
   first.rankBoard.publish({3, 0, 5, true});
   EXPECT_FALSE(first.group.board().get(3).ended);
   ASSERT_TRUE(first.group.checkpoint().ok());
@@ -93,8 +94,8 @@ TEST_F(StageGroupTest, CheckpointsBringWhatIsNew) {
   expectEqualBoards();
 }
 
-/// While a device computes, marks are on the first member's board at once; the
-/// others find them when it has, look by look.
+/// While a device computes, marks are on the first member's board at once. The
+/// others get them after the step, look by look.
 TEST_F(StageGroupTest, LooksAreRepeatedBehindTheStep) {
   first.group.look();
   first.rankBoard.publish({1, 0, 7, false}, Time(1000));
@@ -114,12 +115,13 @@ TEST_F(StageGroupTest, LooksAreRepeatedBehindTheStep) {
                   .ok());
   EXPECT_THAT(seen, ElementsAre(7, 9));
   expectEqualBoards();
-  // They are told once.
+  // Marks are reported once.
   ASSERT_TRUE(first.group.agree([] {}).ok());
   ASSERT_TRUE(second.group.agree([] { FAIL() << "nothing is new"; }).ok());
 }
 
-/// Of more marks in a step than it has room for the first takes none.
+/// If there are more marks in a step than there is room for, the first member
+/// takes none.
 TEST_F(StageGroupTest, LooksAreBounded) {
   for (NodeId node = 1; node <= 100; ++node) {
     first.rankBoard.publish({0, 0, node, false});
@@ -170,14 +172,14 @@ TEST_F(StageGroupTest, MembersThatLoseStepMeetNoMore) {
 }
 
 TEST_F(StageGroupTest, AMessageThatCannotBeRightIsRefused) {
-  comm::Bytes message(1 + 3 * sizeof(uint64_t)); // a step behind none
+  comm::Bytes message(1 + 3 * sizeof(uint64_t)); // a step without frames
   message.insert(message.end(), {200, 0, 0, 0});
   ASSERT_TRUE(first.collectives.fromFirst(message).ok());
   EXPECT_THAT(second.group.hearStep(heard).status().message(),
               HasSubstr("the first of the group: 200 frames take"));
 }
 
-/// Together they are more than a message may be.
+/// Together the frames are larger than a message may be.
 TEST_F(StageGroupTest, ManyLargeFramesAreNoProblem) {
   std::vector<comm::Bytes> frames(5, comm::Bytes(longestMessage, 1));
   std::vector<std::span<const uint8_t>> views(frames.begin(), frames.end());
@@ -189,7 +191,7 @@ TEST_F(StageGroupTest, ManyLargeFramesAreNoProblem) {
     EXPECT_EQ(bytes, frames.front());
 }
 
-/// What carries frames is used again, and does not become more and more.
+/// Buffers that carry frames are reused, and their number does not grow.
 TEST_F(StageGroupTest, StepsAllocateNothing) {
   comm::Bytes small(100, 3), big(50000, 4);
   std::vector<std::span<const uint8_t>> frames = {small, big, small};

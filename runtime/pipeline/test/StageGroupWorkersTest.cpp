@@ -1,4 +1,4 @@
-//===- StageGroupWorkersTest.cpp - members that take the same steps -------===//
+//===- StageGroupWorkersTest.cpp - workers that take equal steps ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -36,8 +36,8 @@ private:
   Hook hook;
 };
 
-/// Two workers of one stage, each on its thread, the second of which does what
-/// it hears from the first. A frame travels as its number in `frames`.
+/// Two workers of one stage, each on its thread; the second one follows the
+/// first. A frame travels as its index in `frames`.
 class StageGroupWorkersTest : public testing::Test {
 protected:
   struct Member {
@@ -60,7 +60,7 @@ protected:
     StageWorkerConfig config;
     StepHook::Hook hook = [](const auto &) { return Status(); };
     std::unique_ptr<StageWorker> worker;
-    std::vector<std::vector<int32_t>> steps; ///< the tokens of each
+    std::vector<std::vector<int32_t>> steps; ///< the tokens of each step
     Status failed;
     bool ended = false;
   };
@@ -104,7 +104,7 @@ protected:
                member.failed = reason;
                for (std::unique_ptr<comm::Communicator> &each : job)
                  if (each)
-                   each->stopReceiving(); // as where a rank ends the job
+                   each->stopReceiving(); // as a rank that ends the job does
              },
          .roomChanged = nullptr,
          .ended = [&member] { member.ended = true; },
@@ -113,7 +113,7 @@ protected:
     member.worker = made.take();
   }
 
-  /// All frames arrive at the first member, to the end.
+  /// Sends all frames to the first member, and runs to the end.
   void run() {
     make(first);
     make(second);
@@ -126,7 +126,8 @@ protected:
   }
 
   std::vector<StepFrame> frames;
-  std::function<void(StepFrame &)> change; ///< what the second reads
+  /// Changes the frames that the second member reads.
+  std::function<void(StepFrame &)> change;
   std::vector<std::unique_ptr<comm::Communicator>> job = comm::makeInprocJob(2);
   Member first{*job[0]}, second{*job[1]};
 };
@@ -145,8 +146,8 @@ TEST_F(StageGroupWorkersTest, AllTakeTheSameSteps) {
   }
 }
 
-/// One that still loads its weights is not lost: the first waits for it, and so
-/// begins no step whose patience counts.
+/// A member that still loads its weights is not taken for lost: the first
+/// member waits for it before it begins a step, in which waits are bounded.
 TEST_F(StageGroupWorkersTest, NoStepBeginsBeforeAllAreHere) {
   std::atomic<bool> isLoaded{false};
   first.hook = [&](const device::StepInput &) {
@@ -180,7 +181,7 @@ TEST_F(StageGroupWorkersTest, AMemberThatDiesWhileItLoadsIsNoticed) {
   EXPECT_THAT(first.steps, ElementsAre());
 }
 
-/// The head's cancel reaches the first member's rank alone.
+/// The head's cancel reaches only the first member's rank.
 TEST_F(StageGroupWorkersTest, RowsLeaveEverywhereAtOnce) {
   first.hook = [&](const device::StepInput &input) {
     first.board.publish({0, 0, 9, true}, now());
@@ -199,9 +200,9 @@ TEST_F(StageGroupWorkersTest, RowsLeaveEverywhereAtOnce) {
   EXPECT_EQ(second.worker->report().departedAtCheckpoint, 2u);
 }
 
-/// Devices have passed the checkpoint by themselves, and have let the same rows
-/// go. The second member's host hears why when the step has ended, and the next
-/// step is the same at both.
+/// The devices have passed the checkpoint by themselves and have removed the
+/// same rows. The second member's host learns why when the step has ended, and
+/// the next step is the same at both members.
 TEST_F(StageGroupWorkersTest, RowsLeaveOnAllDevicesAtOnce) {
   first.config.limits.fuse = second.config.limits.fuse = false;
   StepFrame frame;
@@ -240,7 +241,7 @@ TEST_F(StageGroupWorkersTest, RowsLeaveOnAllDevicesAtOnce) {
   EXPECT_EQ(second.worker->report().cancelLatency.count, 0);
 }
 
-/// As many rows, but others.
+/// There are as many rows, but different ones.
 TEST_F(StageGroupWorkersTest, OtherRowsAreFoundOutAtACheckpoint) {
   change = [](StepFrame &frame) { frame.rows.front().token += 5; };
   Status met;
@@ -250,7 +251,7 @@ TEST_F(StageGroupWorkersTest, OtherRowsAreFoundOutAtACheckpoint) {
   };
   second.hook = [&](const device::StepInput &input) {
     input.checkpoints->checkpoint();
-    // The step goes on, but meets nobody.
+    // The step goes on without the other member.
     float part = 1, sum = 0;
     std::array<float, 2> scratch;
     met = second.collectives.allReduce({&part, 1}, {&sum, 1}, scratch);

@@ -37,17 +37,17 @@ public:
     return device::StepWaits{.barriers = 7};
   }
 
-  /// What every step computes for the rows that want an output.
+  /// The outputs of every step, for the rows that want one.
   std::vector<std::vector<float>> outputs;
-  std::optional<int32_t> found;   ///< of all outputs, instead
-  std::vector<TokenLogit> chosen; ///< or these
+  std::optional<int32_t> found;   ///< instead: the token of every output
+  std::vector<TokenLogit> chosen; ///< instead: the candidates of every output
 
 private:
   bool takesRows;
   std::function<void(const device::StepInput &)> hook;
 };
 
-/// Keeps what goes on.
+/// Keeps the frames that are sent.
 class KeptFrames final : public StepOutput {
 public:
   explicit KeptFrames(std::vector<StepFrame> &frames) : frames(frames) {}
@@ -91,8 +91,8 @@ protected:
     ASSERT_TRUE(made) << made.status().message();
     worker = made.take();
   }
-  /// The last stage, whose tokens are "a", "b" and one that ends a text.
-  /// `results` gets what it answers with.
+  /// Makes the worker of a last stage, whose tokens are "a", "b" and one that
+  /// ends a text. `results` gets its answers.
   void makeLast(std::unique_ptr<StepHook> compute,
                 std::vector<ResultRow> &results) {
     auto makeTrie = [] {
@@ -107,7 +107,8 @@ protected:
          std::make_unique<ResultOutput>("stage", 3, 16, 4, makeTrie, keep));
   }
 
-  /// One certain row that opens the request, and `guesses` in a chain behind.
+  /// Returns a frame that opens the request with one certain row and a chain of
+  /// `guesses`.
   static StepFrame firstFrame(int guesses) {
     StepFrame frame;
     OpenRequest open;
@@ -123,7 +124,7 @@ protected:
     worker->arrive({firstFrame(guesses), {}, {}});
   }
 
-  /// All that has arrived, to the end.
+  /// Runs the worker until everything that has arrived is computed.
   void run() {
     worker->arrive({{}, {}, {}, /*last=*/true});
     worker->run();
@@ -132,7 +133,7 @@ protected:
   }
 
   StageWorkerConfig config;
-  bool receives = false; ///< rows come in, not tokens
+  bool receives = false; ///< whether rows come in, and not tokens
   EpochBoard board{1};
   std::vector<StepFrame> sent;
   std::unique_ptr<StageWorker> worker;
@@ -141,7 +142,8 @@ protected:
 };
 
 /// The mailbox may hold more than the stage: the head's certain rows and closes
-/// do not wait for room. What is too much for the stage waits, and is no error.
+/// do not wait for room. Frames for which the stage has no room wait, which is
+/// no error.
 TEST_F(StageWorkerTest, TakesFromTheMailboxWhatTheStageHasRoomFor) {
   config.limits.fuse = false;
   int64_t max = 0;
@@ -169,10 +171,10 @@ TEST_F(StageWorkerTest, TakesFromTheMailboxWhatTheStageHasRoomFor) {
 TEST_F(StageWorkerTest, CancelsCountFromTheirOwnDecisions) {
   Time decided = now() - milliseconds(400);
   make([&](const device::StepInput &input) {
-    // Long before these rows there was another cancel.
+    // There was another cancel long before these rows.
     board.publish({0, 0, 0, false}, decided - std::chrono::hours(1));
     input.checkpoints->checkpoint();
-    // Guess 2 dies of the first, and 1, since the request ends, of the second.
+    // Guess 2 dies by the first cancel, and guess 1 by the second, the end.
     board.publish({0, 0, 1, false}, decided);
     board.publish({0, 0, 9, true}, now());
     input.checkpoints->checkpoint();
@@ -192,8 +194,8 @@ TEST_F(StageWorkerTest, CancelsCountFromTheirOwnDecisions) {
   EXPECT_EQ(report.guesses, 0u);
 }
 
-/// On a device rows have left before the step has ended: that is when it
-/// counts.
+/// On a device rows have left before the step has ended, but their departure
+/// counts from then on.
 TEST_F(StageWorkerTest, CancelsOnADeviceCountUntilTheHostSawThem) {
   Time decided = now() - milliseconds(400);
   make([&](const device::StepInput &input) {
@@ -214,7 +216,8 @@ TEST_F(StageWorkerTest, CancelsOnADeviceCountUntilTheHostSawThem) {
   EXPECT_EQ(report.checkpoints, 2u);
 }
 
-/// The mark came with a frame, before its cancel: not measured from the last.
+/// The mark came with a frame, before its cancel: the last cancel is not
+/// measured for it.
 TEST_F(StageWorkerTest, AMarkWithoutATimeIsNotMeasured) {
   make([&](const device::StepInput &input) {
     board.publish({0, 0, 0, false}, now() - std::chrono::hours(1));
@@ -240,8 +243,8 @@ std::unique_ptr<StepPacer> slowSteps() {
   return std::make_unique<StepPacer>(cost, 16, milliseconds(20));
 }
 
-/// An emulated step has the checkpoints of the described hardware, and only
-/// those; the rows that live at its end are computed.
+/// An emulated step has the checkpoints of the described hardware, and no
+/// others; the rows that live at its end are computed.
 TEST_F(StageWorkerTest, EmulatedStepsHaveTheirOwnCheckpoints) {
   std::vector<int64_t> computed;
   make(
@@ -256,7 +259,8 @@ TEST_F(StageWorkerTest, EmulatedStepsHaveTheirOwnCheckpoints) {
   Time start = now();
   std::thread killer([&] {
     std::this_thread::sleep_for(milliseconds(50));
-    board.publish({0, 1, 1, false}, now()); // guess 1 is right, 2 is not
+    board.publish({0, 1, 1, false},
+                  now()); // guess 1 is right, guess 2 is wrong
   });
   run();
   killer.join();
@@ -286,8 +290,8 @@ TEST_F(StageWorkerTest, AnEmulatedStepEndsWhereNoRowIsLeft) {
   EXPECT_EQ(report.cancelLatency.count, 1);
 }
 
-/// A frame without rows says nothing of a format, also where it is the oldest
-/// of the step.
+/// A frame without rows says nothing about a format, even as the oldest of the
+/// step.
 TEST_F(StageWorkerTest, RowsAreReadInThePlansFormat) {
   config.incomingFormat = ActivationFormat::BF16;
   receives = true;
@@ -301,7 +305,7 @@ TEST_F(StageWorkerTest, RowsAreReadInThePlansFormat) {
     EXPECT_EQ(input.incoming[0], data.data());
     if (!std::exchange(first, false))
       return;
-    // Both are in the next step.
+    // Both frames are in the next step.
     worker->arrive({});
     StepFrame frame;
     frame.rows.push_back({.node = 1, .parent = 0, .position = 1});
@@ -321,7 +325,7 @@ TEST_F(StageWorkerTest, RowsAreReadInThePlansFormat) {
   EXPECT_EQ(sent.size(), 2u);
 }
 
-/// A request whose logits have no token in them fails alone.
+/// A request whose logits give no token fails alone.
 TEST_F(StageWorkerTest, ARowWithoutATokenHasAnError) {
   float nan = std::numeric_limits<float>::quiet_NaN();
   auto compute = std::make_unique<StepHook>(false, [](const auto &) {});
@@ -394,7 +398,7 @@ TEST_F(StageWorkerTest, AnOrphanIsNotAnswered) {
   EXPECT_EQ(worker->report().cancelLatency.count, 2);
 }
 
-/// Whatever the grammar says: the prompt is what it is.
+/// A prompt is scored as it is, whatever the grammar says.
 TEST_F(StageWorkerTest, RowsOfAScoredPromptAreAnsweredWithItsTokens) {
   std::vector<OutputRequest> wants;
   auto compute =
@@ -434,11 +438,11 @@ TEST_F(StageWorkerTest, RowsOfAScoredPromptAreAnsweredWithItsTokens) {
   EXPECT_DOUBLE_EQ(results[0].report[1].logProbability, 1 - two);
   EXPECT_EQ(results[1].token, 1);
   EXPECT_DOUBLE_EQ(results[1].report[0].logProbability, -two);
-  // The answer's first token, which the grammar allows.
+  // The first token after the prompt, which the grammar allows.
   EXPECT_EQ(results[2].token, 0);
 }
 
-/// The device is asked for logits where something reads them, and only there.
+/// The device is asked for logits only if something reads them.
 TEST_F(StageWorkerTest, LogitsAreWantedWhereATokenIsNotEnough) {
   constexpr OutputRequest::Kind expected[] = {
       OutputRequest::Greatest, OutputRequest::Drawn, OutputRequest::Candidates};
