@@ -1,4 +1,4 @@
-//===- CacheContents.cpp - what would lie in a cache ----------------------===//
+//===- CacheContents.cpp - checks what caches would hold ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,9 +37,9 @@ void CacheContents::beginStep(const Stage &stage, const CachePages &pages) {
     slot(pages, mirror.sequence, batch.positions()[mirror.row]) = {};
 }
 
-/// Fills `path` with what has to lie at the positions of the row's path. Two
-/// requests with the same tokens do not have the same content: only what one of
-/// them began with can be the other's.
+/// Fills `path` with the expected content at each position of the row's path.
+/// Equal tokens of two requests are different content, unless one request
+/// shares them from the other as its prefix.
 void CacheContents::pathOf(Stage &stage, int64_t row) {
   const OpenRequest &request = stage.requestOf(row);
   PathKey owner(static_cast<uint64_t>(request.firstNode));

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Virtual time: what happens is a list of events, each with its time, and the
-// clock jumps from one to the next. Nothing in the simulator reads another
-// clock, so a run is a function of its configuration and seed.
+// Virtual time: a run is a list of events with times, and the clock jumps from
+// one event to the next. Nothing in the simulator reads another clock, so a run
+// is a function of its configuration and seed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,10 +21,10 @@
 
 namespace sluice::sim {
 
-/// Something that events happen to.
+/// An object that receives events.
 class EventTarget {
 public:
-  /// The event that was scheduled as `what` is due; EventQueue::now() is its
+  /// Handles the event that was scheduled as `what`; EventQueue::now() is its
   /// time.
   virtual void onEvent(uint64_t what) = 0;
 
@@ -32,21 +32,21 @@ protected:
   ~EventTarget() = default;
 };
 
-/// Events in the order of their times; those of one time in the order in which
+/// Events in the order of their times; events of one time in the order in which
 /// they were scheduled. Thread-compatible.
 class EventQueue {
 public:
   Time now() const { return clock; }
 
-  /// `target` must live until the event has happened. A time in the past is
-  /// taken for now.
+  /// Schedules an event. `target` must live until then. A time in the past
+  /// counts as now.
   void schedule(Time at, EventTarget &target, uint64_t what);
 
-  /// Lets the next event happen. False: there is none.
+  /// Runs the next event. Returns false if there is none.
   bool runNext();
 
   bool empty() const { return heap.empty(); }
-  /// Events that have happened.
+  /// Returns how many events have run.
   uint64_t happened() const { return count; }
 
 private:
@@ -63,7 +63,8 @@ private:
   Time clock{0};
   uint64_t scheduled = 0;
   uint64_t count = 0;
-  std::vector<Event> heap; ///< the earliest first, as of std::push_heap
+  /// A heap as of std::push_heap, the earliest event first.
+  std::vector<Event> heap;
 };
 
 } // namespace sluice::sim

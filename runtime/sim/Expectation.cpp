@@ -1,4 +1,4 @@
-//===- Expectation.cpp - what has to become of a request ------------------===//
+//===- Expectation.cpp - the expected outcome of requests -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,9 +12,9 @@
 using namespace sluice;
 using namespace sluice::sim;
 
-/// Tokens that the request may have when its text is not stopped.
+/// Returns how many tokens the request may have if its text is not stopped.
 static int64_t tokenLimit(const RequestSpec &spec, int64_t context) {
-  // The last token need not fit the context: nothing comes after it.
+  // The last token need not fit the context, because nothing follows it.
   int64_t room = context - static_cast<int64_t>(spec.prompt.size()) + 1;
   return spec.maxTokens < 0 ? room : std::min(spec.maxTokens, room);
 }

@@ -1,4 +1,4 @@
-//===- Expectation.h - what has to become of a request --------------------===//
+//===- Expectation.h - the expected outcome of requests -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,15 +13,15 @@
 
 namespace sluice::sim {
 
-/// What has to become of each request of a run, once that is over.
+/// The expected outcome of each request of a run, checked after the run.
 struct Expectation {
   const OracleTarget &target;
   int64_t contextLength = 0;
   bool brokeOff = false; ///< the head has given up
 
-  /// Errors: the request has not ended exactly once; a token is not the
-  /// target's, or not to be there; or it has ended too early or as something
-  /// else than it had to.
+  /// Fails if the request has not ended exactly once, if a token is not the
+  /// target's or should not be there, or if the request has ended too early or
+  /// for a wrong reason.
   Status check(const SimRequest &request, const RequestOutcome &outcome) const;
 };
 

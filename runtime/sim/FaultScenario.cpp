@@ -1,4 +1,4 @@
-//===- FaultScenario.cpp - small runs with faults -------------------------===//
+//===- FaultScenario.cpp - random small runs with faults ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,8 @@ using namespace sluice::sim;
 
 using std::chrono::microseconds;
 
-/// Times that grow with the rows by a random share, and a few checkpoints.
+/// Returns times that grow with the rows by a random share, and few
+/// checkpoints.
 static StepModel randomModel(FaultRandom &random) {
   StepModel model;
   Time one = Time(microseconds(10)) + random.upTo(microseconds(200));
@@ -62,11 +63,11 @@ static void addSpeculation(SimulationConfig &config, FaultRandom &random) {
       random.chance(0.7) ? Confidence::Calibrated : Confidence::Uninformative;
 }
 
-/// What many requests contend for.
+/// Chooses the limits for which many requests compete.
 static void addServing(SimulationConfig &config, FaultRandom &random) {
   HeadLimits &head = config.head;
   head.sharesPrefixes = random.chance(0.6);
-  // Whole pages of prompts are shared.
+  // Only whole pages of prompts are shared.
   if (head.sharesPrefixes && random.chance(0.5))
     head.contextLength = random.between(3, 8) * CachePages::pageTokens;
   int64_t max = head.requests * CachePages::pagesFor(head.contextLength);
@@ -76,7 +77,7 @@ static void addServing(SimulationConfig &config, FaultRandom &random) {
     head.interTokenLatency = random.upTo(microseconds(4000));
 }
 
-/// Prompts that begin alike, now and then with whole pages.
+/// Returns a prompt that has a prefix with others, sometimes of whole pages.
 static std::vector<int32_t> randomPrompt(const SimulationConfig &config,
                                          FaultRandom &random) {
   std::vector<int32_t> prompt;
@@ -95,7 +96,8 @@ static std::vector<int32_t> randomPrompt(const SimulationConfig &config,
   return prompt;
 }
 
-/// As the choices of one prompt come: together.
+/// Makes the request arrive together with the one before it, as choices of one
+/// prompt do.
 static void likeTheOneBefore(SimRequest &request, const SimRequest &before) {
   request.asked.spec.prompt = before.asked.spec.prompt;
   request.asked.spec.prefixScope = before.asked.spec.prefixScope;
@@ -123,7 +125,7 @@ static SimRequest randomRequest(const SimulationConfig &config,
   if (random.chance(0.2))
     request.asked.deadline = request.arrives + random.upTo(microseconds(20000));
   request.asked.priority = static_cast<int32_t>(random.between(-1, 1));
-  // The second has a bound, the third a larger share.
+  // The second tenant has a bound, the third a larger share.
   request.asked.tenant = static_cast<TenantNumber>(random.between(0, 2));
   request.asked.terms.maxRunning = request.asked.tenant == 1 ? 2 : 0;
   request.asked.terms.weight = request.asked.tenant == 2 ? 3 : 1;
@@ -134,7 +136,7 @@ static SimRequest randomRequest(const SimulationConfig &config,
 }
 
 static FaultRates randomFaults(FaultRandom &random) {
-  // Often one kind alone, at a rate that makes it matter.
+  // Often only one kind of fault, at a rate at which it matters.
   auto rate = [&random] {
     return random.chance(0.4) ? 0 : random.uniform() * random.uniform();
   };
@@ -150,14 +152,15 @@ static FaultRates randomFaults(FaultRandom &random) {
   return faults;
 }
 
-/// A link that loses or repeats messages, or ranks that die: one or two of
-/// these. From a stream of its own, so that all else is as without.
+/// Adds one or two of these: a link that loses or repeats messages, ranks that
+/// die. It has a random stream of its own, so that everything else is as
+/// without.
 static void addBreaks(SimulationConfig &config, uint64_t seed) {
   constexpr uint64_t ownStream = 0x627265616b73;
   FaultRandom random(seed ^ ownStream);
   FaultRates &faults = config.faults;
   auto kind = random.between(0, 3);
-  // Few enough that a run now and then gets far.
+  // Rare enough that some runs get far.
   auto rate = [&random] { return random.chance(0.3) ? 0.3 : 0.01; };
   if (kind == 0 || kind == 3)
     faults.lostMessages = rate();

@@ -1,12 +1,13 @@
-//===- FaultScenario.h - small runs with faults ---------------------------===//
+//===- FaultScenario.h - random small runs with faults --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Small runs in which everything that may go wrong does: from one number, a
-// pipeline of a few stages, requests, a draft, links and their faults.
+// Derives small runs from a number: a pipeline of a few stages, requests, a
+// draft, links and their faults. Everything that may go wrong does so in one of
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,15 +20,15 @@
 
 namespace sluice::sim {
 
-/// The scenario of a seed: the same for the same seed everywhere.
-/// Stages, row limits, step and link times, the draft's quality, modes and
-/// limits of speculation, requests with their lengths, stop tokens and users
-/// who change their mind; and, if `faults`, delayed messages, slow steps, and
-/// lost, late, doubled cancels. With `breaks` also what a run does not get
-/// over: messages that are lost or come twice, ranks that die.
+/// Returns the scenario of a seed, which is the same everywhere. It chooses
+/// stages, row limits, step and link times, the draft's quality, modes and
+/// limits of speculation, and requests with their lengths, stop tokens and
+/// users who cancel; if `faults` is set, also delayed messages, slow steps, and
+/// lost, late and repeated cancels; if `breaks` is set, also faults that a run
+/// does not survive: lost or repeated messages, and ranks that die.
 SimulationConfig makeScenario(uint64_t seed, bool faults, bool breaks = false);
 
-/// What the scenario is, on one line.
+/// Returns a description of the scenario on one line.
 std::string describeScenario(const SimulationConfig &config);
 
 } // namespace sluice::sim

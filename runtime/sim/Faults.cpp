@@ -1,4 +1,4 @@
-//===- Faults.cpp - what goes wrong, from a seed --------------------------===//
+//===- Faults.cpp - random faults of a run --------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,7 +26,7 @@ uint32_t FaultRandom::bits() {
 
 int64_t FaultRandom::between(int64_t low, int64_t high) {
   uint64_t choices = static_cast<uint64_t>(high - low) + 1;
-  // The high half of the product: even to within choices / 2^32.
+  // The high half of the product is uniform to within choices / 2^32.
   return low + static_cast<int64_t>((uint64_t{bits()} * choices) >> 32);
 }
 

@@ -1,13 +1,13 @@
-//===- Faults.h - what goes wrong, from a seed ----------------------------===//
+//===- Faults.h - random faults of a run ----------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// All random numbers of a run come from its seed: what goes wrong (Faults, in
-// the order in which it is asked) and what the draft guesses (Oracle.h, by
-// place, so that it is the same under every schedule).
+// All random numbers of a run come from its seed: its faults (Faults, in the
+// order of the calls) and the draft's guesses (Oracle.h, keyed by the path, so
+// that they are the same under every schedule).
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,18 +22,19 @@
 
 namespace sluice::sim {
 
-/// Random numbers one after the other; the same for the same seed everywhere.
+/// A sequence of random numbers, which is the same for the same seed
+/// everywhere.
 class FaultRandom {
 public:
   explicit FaultRandom(uint64_t seed) : seed(seed) {}
 
   uint32_t bits();
-  /// In [0, 1).
+  /// Returns a number in [0, 1).
   double uniform() { return bits() * 0x1p-32; }
   bool chance(double probability) { return uniform() < probability; }
-  /// One of low .. high.
+  /// Returns one of low .. high.
   int64_t between(int64_t low, int64_t high);
-  /// From nothing up to `limit`.
+  /// Returns a time from 0 up to `limit`.
   Time upTo(Time limit);
 
 private:
@@ -43,63 +44,68 @@ private:
   int remaining = 0;
 };
 
-/// What goes wrong and how often. As it is: nothing does.
+/// The faults and their rates. By default there are none.
 struct FaultRates {
-  /// Of any message: comes up to `messageDelay` later. Messages of one lane
-  /// keep their order, so those behind it wait as well.
+  /// The share of messages that arrive up to `messageDelay` late. Messages of
+  /// one lane keep their order, so later ones wait as well.
   double delayedMessages = 0;
   Time messageDelay{0};
-  /// Of steps: take up to `slowFactor` times as long.
+  /// The share of steps that take up to `slowFactor` times as long.
   double slowSteps = 0;
   double slowFactor = 1;
-  /// Of cancels, for each rank: never come; come twice, the second time up to
-  /// `cancelDelay` later and overtaken by others; or come late themselves.
+  /// The shares of cancels, for each rank, that are lost; that come twice, the
+  /// second time up to `cancelDelay` late and overtaken by others; and that
+  /// come late.
   double lostCancels = 0;
   double repeatedCancels = 0;
   double lateCancels = 0;
   Time cancelDelay{0};
 
-  // What a run does not get over: all its requests end as errors.
-  /// Of messages between stages, from and to the head: never come.
+  // Faults that a run does not survive: all its requests end as errors.
+  /// The share of messages between stages, and from and to the head, that are
+  /// lost.
   double lostMessages = 0;
-  /// Likewise: come twice.
+  /// The share of these messages that come twice.
   double repeatedMessages = 0;
-  /// Of ranks but the head's: die, at a time up to `crashesUntil`.
+  /// The share of ranks, without the head's, that die, at a time up to
+  /// `crashesUntil`.
   double crashes = 0;
   Time crashesUntil{0};
 
-  // Not faults of a run: they show that its checks can fail.
-  /// Of the last stage's answers: name another token.
+  // Planted faults, which show that the checks of a run can fail.
+  /// The share of the last stage's answers that name another token.
   double wrongAnswers = 0;
-  /// Of messages and cancels: arrive at once, past those under way.
+  /// The shares of messages and cancels that arrive at once, before those under
+  /// way.
   double overtakingMessages = 0;
   double overtakingCancels = 0;
-  /// Of frames between stages: their guesses come behind those of the next.
+  /// The share of frames between stages whose guesses come after those of the
+  /// next frame.
   double lateGuesses = 0;
-  /// Of requests with a deadline: the scheduler does not know of it.
+  /// The share of requests with a deadline of which the scheduler is not told.
   double forgottenDeadlines = 0;
 };
 
-/// Decides about one thing after the other. Thread-compatible.
+/// Decides about one event after the other. Thread-compatible.
 class Faults {
 public:
   Faults(const FaultRates &rates, uint64_t seed) : rates(rates), random(seed) {}
 
-  /// What becomes of a message on the way.
+  /// What happens to a message under way.
   struct Passage {
     Time delay{0};
-    int copies = 1; ///< that arrive
+    int copies = 1; ///< how many copies arrive
     bool overtakes = false;
   };
   Passage passage();
   double stepFactor();
-  /// When a rank dies, if it does.
+  /// Returns when a rank dies, if it does.
   std::optional<Time> crash();
   bool wrongAnswer() { return happens(rates.wrongAnswers); }
   bool guessesComeLate() { return happens(rates.lateGuesses); }
   bool deadlineIsForgotten() { return happens(rates.forgottenDeadlines); }
-  /// When copies of a cancel leave, after the decision; the first `count` of
-  /// `delays` hold.
+  /// When the copies of a cancel leave after the decision: the first `count`
+  /// entries of `delays`.
   struct Copies {
     int count = 1;
     std::array<Time, 2> delays{};
@@ -108,7 +114,8 @@ public:
   Copies cancelCopies();
 
 private:
-  /// Draws nothing where it never does: what else is drawn stays the same.
+  /// Draws no number if the fault never occurs, so that other faults stay the
+  /// same.
   bool happens(double rate) { return rate > 0 && random.chance(rate); }
 
   FaultRates rates;

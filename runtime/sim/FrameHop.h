@@ -1,12 +1,12 @@
-//===- FrameHop.h - steps and results on their way ------------------------===//
+//===- FrameHop.h - the data lane between two ranks -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The data lane from one rank to another: a link, what goes wrong on it, and
-// the receiver, who counts what comes as a rank does (core/FrameCount.h).
+// The data lane from one rank to another: a link, its faults, and the receiver,
+// which counts frames as a rank does (core/FrameCount.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,21 +20,20 @@
 
 namespace sluice::sim {
 
-/// Carries StepFrame or ResultFrame. Thread-compatible; stays where it was
-/// made.
+/// Carries StepFrame or ResultFrame. Thread-compatible; must not be moved.
 template <typename Frame> class FrameHop {
 public:
   struct Ends {
     int64_t from = 0, to = 0; ///< ranks
   };
-  /// Whoever is at the far end.
+  /// The callbacks of the receiving rank.
   struct Receiver {
     std::function<void(Frame)> take;
-    /// A frame is missing, or has come twice; it is not taken.
+    /// A frame is missing, or has come twice and is not taken.
     std::function<void(Status)> missed;
   };
 
-  /// `checksOrder`: an error of the world's where one frame overtakes another.
+  /// `checksOrder`: the world fails if one frame overtakes another.
   FrameHop(World &world, const LinkTimes &times, Ends ends, bool checksOrder,
            Receiver receiver)
       : world(world), ends(ends), checksOrder(checksOrder),
@@ -42,7 +41,7 @@ public:
         link(world.queue, times, /*keepsOrder=*/true,
              [this](Sent sent) { arrive(std::move(sent)); }) {}
 
-  /// Sends a frame of `bytes` and `rows`, and shows it in the trace.
+  /// Sends a frame of `bytes` and `rows`, and records it in the trace.
   void send(Frame frame, int64_t bytes, int64_t rows) {
     Faults::Passage passage = world.faults.passage();
     uint64_t number = order.send();

@@ -1,4 +1,4 @@
-//===- HeadActor.cpp - the head, and its users ----------------------------===//
+//===- HeadActor.cpp - the simulated head and its users -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ void SimHead::play(std::vector<SimRequest> all) {
   requests = std::move(all);
   outcomes.resize(requests.size());
   numbers.resize(requests.size());
-  // Two events for each request: its arrival, and its user's change of mind.
+  // Two events for each request: its arrival, and its cancellation by the user.
   for (size_t i = 0; i < requests.size(); ++i) {
     world.queue.schedule(requests[i].arrives, *this, firstTimed + 2 * i);
     if (requests[i].cancelled)
@@ -91,7 +91,7 @@ void SimHead::handle(const UserCancel &cancel) {
     scheduler.finish(*number, FinishReason::Cancelled, world.queue.now());
 }
 
-/// Nothing goes on after it.
+/// Ends every request as an error. Nothing is sent after that.
 void SimHead::handle(const Status &reason) {
   failed = reason;
   for (size_t i = 0; i < outcomes.size(); ++i)
@@ -100,7 +100,7 @@ void SimHead::handle(const Status &reason) {
   scheduler.clear();
 }
 
-/// An event that comes once it has failed.
+/// Handles an event that comes after a failure.
 void SimHead::refuse(const Event &event) {
   const auto *arrival = std::get_if<Arrival>(&event);
   if (!arrival)
@@ -129,7 +129,7 @@ void SimHead::countChunk(const StepFrame &frame) {
       std::count_if(frame.rows.begin(), frame.rows.end(), [](const Row &row) {
         return row.certain && !row.wantsOutput;
       });
-  // The last of a prompt's rows is answered.
+  // The last row of a prompt wants an output.
   const Row &last = frame.rows.back();
   bool goesOn = last.certain && !last.wantsOutput;
   chunksCutShort += goesOn && silent + limits.requests < limits.prefillRows;

@@ -1,13 +1,14 @@
-//===- HeadActor.h - the head, and its users ------------------------------===//
+//===- HeadActor.h - the simulated head and its users ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Drives the core Scheduler in virtual time: each event costs the head's thread
-// a little, one after the other; then its commands go out. Also plays the user:
-// requests come at their times, may be cancelled, and their tokens are kept.
+// Drives the core Scheduler in virtual time: each event takes the head's thread
+// a little time, one after the other, and then its commands are sent. Also
+// plays the users: requests arrive at their times, may be cancelled, and their
+// tokens are kept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,54 +28,55 @@
 
 namespace sluice::sim {
 
-/// A request of a run's users.
+/// A request of one of the run's users.
 struct SimRequest {
   ScheduledRequest asked;
   Time arrives{0};
-  std::optional<Time> cancelled; ///< by its user, then
+  std::optional<Time> cancelled; ///< when its user cancels it
 };
 
-/// What became of it.
+/// The outcome of a request.
 struct RequestOutcome {
   std::vector<int32_t> tokens;
   Time submitted{0}; ///< when it arrived, admitted or not
   Time firstToken{0};
   Time lastToken{0};
-  int64_t finishes = 0; ///< one, or something is wrong
+  int64_t finishes = 0; ///< exactly one in a correct run
   FinishReason reason = FinishReason::Error;
 };
 
 class SimHead final : public EventTarget {
 public:
-  /// Where commands go.
+  /// Receives the head's commands.
   struct Outputs {
     std::function<void(StepFrame)> launch;
     std::function<void(StepFrame)> draft;
     std::function<void(EpochMark)> cancel; ///< to all ranks
   };
-  /// `decision`: what an event costs. Without `deadlines` they are not checked.
+  /// `decision` is the time that each event takes. Deadlines are checked only
+  /// if `deadlines` is set.
   SimHead(World &world, Scheduler scheduler, Time decision, Outputs outputs,
           std::optional<Deadlines> deadlines);
   SimHead(const SimHead &) = delete;
   SimHead &operator=(const SimHead &) = delete;
 
-  /// Schedules the arrivals. Once, before the run.
+  /// Schedules the arrivals. Must be called once, before the run.
   void play(std::vector<SimRequest> requests);
 
   void onResults(ResultFrame frame);
   void onGuesses(GuessFrame frame);
-  /// Something is wrong for good: every request ends as an error, also each
-  /// that comes later, and nothing is sent any more.
+  /// Breaks the pipeline: every request, also each later one, ends as an error,
+  /// and nothing is sent any more.
   void onFailure(Status reason);
   void onEvent(uint64_t what) override;
 
   const Scheduler &core() const { return scheduler; }
-  /// Why it has given up, if it has.
+  /// Returns why the head has given up, or success.
   const Status &broken() const { return failed; }
-  /// To be called after the run.
+  /// Returns the outcomes. Must be called after the run.
   std::vector<RequestOutcome> takeOutcomes() { return std::move(outcomes); }
-  /// Frames that brought a part of a prompt and had room for more, but for the
-  /// time that a step may take.
+  /// Returns how many frames carried a part of a prompt and had room for more
+  /// rows, but were cut short by the time that a step may take.
   int64_t shortChunks() const { return chunksCutShort; }
 
 private:
@@ -87,7 +89,7 @@ private:
   struct Wake {};
   using Event =
       std::variant<ResultFrame, GuessFrame, Arrival, UserCancel, Wake, Status>;
-  /// An event, and when it came.
+  /// An event and its arrival time.
   struct Waiting {
     Event event;
     Time came{0};

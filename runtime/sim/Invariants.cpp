@@ -1,4 +1,4 @@
-//===- Invariants.cpp - what holds at every moment of a run ---------------===//
+//===- Invariants.cpp - invariants that are checked during a run ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -64,7 +64,7 @@ Status RowTurns::launch(const StepFrame &frame) {
   return {};
 }
 
-/// The rows have come to a place in one message, in any order.
+/// Takes the rows of one message, in any order, that arrive at a place.
 Status RowTurns::take(size_t place, std::span<const RowName> rows) {
   std::vector<Turn> &before = seen[place];
   for (const RowName &row : rows)
@@ -75,7 +75,7 @@ Status RowTurns::take(size_t place, std::span<const RowName> rows) {
     if (frames == framesOf.end())
       return failure("request ", row.request, ": row ", row.node,
                      " has come out of turn: it is not under way");
-    // A row that has left again may come as the later one alone.
+    // A row that was launched twice may arrive from the later launch only.
     const Turn &last = before[static_cast<size_t>(row.request)];
     auto frame = std::ranges::find_if(frames->second, [&](uint64_t each) {
       return Turn{each, row.node} > last;
@@ -109,7 +109,8 @@ Status RowTurns::answer(const ResultFrame &frame) {
   return {};
 }
 
-/// So many frames have passed all stages: their rows come nowhere any more.
+/// Removes the rows of the head's first `gone` frames, which have passed all
+/// stages.
 void RowTurns::forget(uint64_t gone) {
   for (; !underWay.empty() && underWay.front().first <= gone;
        underWay.pop_front()) {

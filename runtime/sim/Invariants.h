@@ -1,13 +1,14 @@
-//===- Invariants.h - what holds at every moment of a run -----------------===//
+//===- Invariants.h - invariants that are checked during a run ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What holds at every moment of a run, whatever goes wrong in it, and is
-// checked while it goes on: tokens that come out right do not show it. Each
-// class has one invariant, which it says first. All are thread-compatible.
+// Checks what must hold at every moment of a run, whatever goes wrong in it.
+// These invariants are checked during the run, because correct tokens alone do
+// not show them. The comment of each class begins with its invariant. All are
+// thread-compatible.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,36 +30,38 @@ namespace sluice::sim {
 /// lost or come twice.
 class ArrivalOrder {
 public:
-  /// A message leaves; its number.
+  /// Notes that a message leaves; returns its number.
   uint64_t send() { return sent++; }
-  /// That message arrives. Error: a later one came before it.
+  /// Notes that a message arrives. Fails if a later one arrived before it.
   Status arrive(uint64_t number);
 
 private:
   uint64_t sent = 0;
-  uint64_t latest = 0; ///< that has arrived
+  uint64_t latest = 0; ///< the latest message that has arrived
 };
 
-/// The rows of a request come to each stage, and their answers to the head, in
-/// the turn in which the head launched them, and it launches none before its
-/// parent. Rows that have died on the way do not come.
+/// The rows of a request arrive at each stage, and their answers at the head,
+/// in the order in which the head launched them, and the head launches no row
+/// before its parent. Rows that have died on the way do not arrive.
 class RowTurns {
 public:
   RowTurns(int64_t requests, int64_t stages);
 
-  /// The head sends the frame to the first stage. Error: a row is not the
-  /// present request's, or its parent has not left before it or with it.
+  /// Notes that the head sends a frame to the first stage. Fails if a row does
+  /// not belong to the slot's present request, or its parent leaves neither
+  /// before it nor with it.
   Status launch(const StepFrame &frame);
-  /// The frame has come to the stage's mailbox. Error: a row of it was never
-  /// launched, or its turn was before that of a row that has come already.
+  /// Notes that a frame arrives at a stage's mailbox. Fails if a row of it was
+  /// never launched, or was launched before a row that has arrived already.
   Status arrive(int64_t stage, const StepFrame &frame);
-  /// The last stage's answers have come to the head. Error: likewise.
+  /// Notes that the last stage's answers arrive at the head. Fails as arrive()
+  /// does.
   Status answer(const ResultFrame &frame);
 
 private:
-  /// Where rows leave in one frame, those with lower numbers go first.
+  /// When a row was launched. Rows of one frame are ordered by node.
   struct Turn {
-    uint64_t frame = 0; ///< of the head, from 1
+    uint64_t frame = 0; ///< the head's frame, counted from 1
     NodeId node = noNode;
     auto operator<=>(const Turn &) const = default;
   };
@@ -72,10 +75,10 @@ private:
       return std::hash<NodeId>()(name.node * 1000003 + name.request);
     }
   };
-  /// What the head has launched for a slot's present request.
+  /// The rows that the head has launched for a slot's present request.
   struct Launched {
     NodeId firstNode = 0;
-    NodeId prefixEnd = noNode; ///< the parent of its first row
+    NodeId prefixEnd = noNode; ///< the parent of the request's first row
     std::vector<bool> nodes;   ///< [node - firstNode]
   };
 
@@ -84,39 +87,42 @@ private:
   void forget(uint64_t gone);
 
   std::vector<Launched> launched; ///< [request]
-  /// Frames that brought a row, the earliest first: few rows leave again.
+  /// The frames that carried a row, the earliest first; few rows are launched
+  /// twice.
   std::unordered_map<RowName, std::vector<uint64_t>, HashName> framesOf;
   std::deque<std::pair<uint64_t, RowName>> underWay; ///< in order of frames
-  /// [place][request]: the last turn that has come to a stage or to the head.
+  /// [place][request]: the last turn that has arrived at a stage or at the
+  /// head.
   std::vector<std::vector<Turn>> seen;
-  std::vector<RowName> names; ///< work of arrive() and answer()
-  std::vector<Turn> latest;   ///< [request]: work of take()
+  std::vector<RowName> names; ///< scratch memory of arrive() and answer()
+  std::vector<Turn> latest;   ///< [request]: scratch memory of take()
 };
 
 /// A request ends as a timeout once its deadline has passed, started or not,
-/// before the head takes up anything that came later; and not earlier.
+/// before the head handles any later event, and not earlier.
 class Deadlines {
 public:
-  /// `queueTimeout`: as of SchedulerLimits.
+  /// `queueTimeout` is that of SchedulerLimits.
   explicit Deadlines(Time queueTimeout) : queueTimeout(queueTimeout) {}
 
-  /// A request is with the head.
+  /// Notes that the head knows a request.
   void submit(RequestNumber number, std::optional<Time> deadline, Time now);
-  /// The head takes up something that came at `came`. Error: a request is not
-  /// over whose deadline was before.
+  /// Notes that the head handles an event that came at `came`. Fails if the
+  /// deadline of a request that has not ended was before.
   Status takeUp(Time came) const;
-  /// Error: it ends as a timeout, but has its time still.
+  /// Notes that a request ends. Fails if it ends as a timeout before its time.
   Status end(const UserEnd &end, Time now);
 
 private:
   struct Request {
     std::optional<Time> deadline;
-    /// Since when the head knows of it: its alarm is not set before.
+    /// When the head learned of the request: it sets no alarm before.
     Time known{0};
   };
 
   Time queueTimeout;
-  std::unordered_map<RequestNumber, Request> requests; ///< that are not over
+  /// Requests that have not ended.
+  std::unordered_map<RequestNumber, Request> requests;
 };
 
 } // namespace sluice::sim

@@ -1,4 +1,4 @@
-//===- Oracle.cpp - models that need no weights ---------------------------===//
+//===- Oracle.cpp - models without weights --------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@
 using namespace sluice;
 using namespace sluice::sim;
 
-/// A round of SplitMix64 (Steele, Lea, Flood, OOPSLA'14).
+/// One round of SplitMix64 (Steele, Lea, Flood, OOPSLA'14).
 static uint64_t mix(uint64_t x) {
   x += 0x9E3779B97F4A7C15u;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -56,8 +56,8 @@ void OracleDraft::guess(PathKey path, int32_t truth, int64_t count,
                         std::vector<Candidate> &candidates) const {
   candidates.clear();
   count = std::min<int64_t>(count, vocabulary);
-  // One number says at which candidate the truth is, if at any: the first whose
-  // hit rate is above it.
+  // One random number decides which candidate, if any, is the truth: the first
+  // one whose hit rate is above that number.
   uint64_t place = path.value();
   uint32_t bits = philox(
       {static_cast<uint32_t>(place), static_cast<uint32_t>(place >> 32), 2, 0},

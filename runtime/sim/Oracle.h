@@ -1,4 +1,4 @@
-//===- Oracle.h - models that need no weights -----------------------------===//
+//===- Oracle.h - models without weights ----------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,13 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // Models without weights: a target whose next token is a function of the tokens
-// before it, and a draft that is right as often as one asks for. Both answer by
-// place and not by the order in which they are asked, so every schedule meets
-// the same target and the same draft.
+// before it, and a draft that is right with a given probability. Both answer by
+// the path, not by the order of the questions, so every schedule sees the same
+// target and the same draft.
 //
-// The draft's hit rates. Its first candidate is right with the chance a; each
-// further one with 0.385 * a of what remains. At a = 0.64 that gives the rates
-// of the demo pair: 0.64 for the first and 0.95 for the first eight.
+// The draft's hit rates: its first candidate is right with the chance a, and
+// each further one with 0.385 * a of the remaining chance. At a = 0.64 these
+// are the rates of the demo pair: 0.64 for the first candidate and 0.95 for the
+// first eight.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +28,7 @@
 
 namespace sluice::sim {
 
-/// Stands for the tokens from a request's start up to a row.
+/// A hash of the tokens from a request's start up to a row.
 class PathKey {
 public:
   explicit PathKey(uint64_t seed) : hash(seed) {}
@@ -39,19 +40,21 @@ private:
   uint64_t hash;
 };
 
-/// The target: knows what follows a path.
+/// The target model.
 class OracleTarget {
 public:
-  /// Any token of `vocabulary` can follow any path.
+  /// A target for which any token of `vocabulary` can follow any path.
   OracleTarget(uint64_t seed, int32_t vocabulary)
       : seed(seed), vocabulary(vocabulary) {}
-  /// Token i of the output is always outputs[i]; behind the list as above.
+  /// A target whose output begins with `outputs`, whatever the path, and
+  /// continues as above.
   OracleTarget(uint64_t seed, int32_t vocabulary, std::vector<int32_t> outputs)
       : seed(seed), vocabulary(vocabulary), outputs(std::move(outputs)) {}
 
-  /// A path of `prompt`, to be continued by the output.
+  /// Returns the path of `prompt`, which the output continues.
   PathKey begin(std::span<const int32_t> prompt) const;
-  /// The token behind a path whose output so far has `outputTokens` tokens.
+  /// Returns the token after a path whose output so far has `outputTokens`
+  /// tokens.
   int32_t next(PathKey path, int64_t outputTokens) const;
 
 private:
@@ -60,30 +63,30 @@ private:
   std::vector<int32_t> outputs;
 };
 
-/// What the draft says of how sure it is.
+/// How the draft's confidences relate to its hit rates.
 enum class Confidence : uint8_t {
   /// A candidate's confidence is the chance that it is right.
   Calibrated,
-  /// Halves from candidate to candidate, whatever the acceptance: the policy
-  /// has to find out by itself.
+  /// The confidence halves from candidate to candidate, whatever the
+  /// acceptance: the policy has to find out the acceptance by itself.
   Uninformative,
 };
 
-/// The draft. Thread-safe.
+/// The draft model. Thread-safe.
 class OracleDraft {
 public:
-  /// `acceptance` in [0, 1].
+  /// `acceptance` is in [0, 1].
   OracleDraft(uint64_t seed, int32_t vocabulary, double acceptance,
               Confidence confidence)
       : seed(seed), vocabulary(vocabulary), acceptance(acceptance),
         confidence(confidence) {}
 
-  /// Chance that one of the first `count` candidates is right.
+  /// Returns the chance that one of the first `count` candidates is right.
   double hitRate(int64_t count) const;
 
-  /// `count` candidates for what follows the path, likeliest first and all
-  /// different, fewer where the vocabulary is smaller. `truth` is what the
-  /// target says. `candidates` is cleared first.
+  /// Sets `candidates` to `count` candidates for the token after the path,
+  /// likeliest first and all different; fewer if the vocabulary is smaller.
+  /// `truth` is the target's token.
   void guess(PathKey path, int32_t truth, int64_t count,
              std::vector<Candidate> &candidates) const;
 

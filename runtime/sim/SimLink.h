@@ -1,4 +1,4 @@
-//===- SimLink.h - links between ranks ------------------------------------===//
+//===- SimLink.h - simulated links between ranks --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A directed link carries one message after the other: a message waits until
-// the one before it has left, takes size / bandwidth to leave, and arrives a
+// the one before it has left, takes size / bandwidth to leave, and arrives one
 // latency later. A control lane is a link of its own, so cancels do not queue
 // behind activations.
 //
@@ -27,7 +27,7 @@ namespace sluice::sim {
 
 struct LinkTimes {
   Time latency{0};
-  double bytesPerSecond = 0; ///< 0: as many as one likes
+  double bytesPerSecond = 0; ///< 0: no limit
 
   Time transfer(int64_t bytes) const {
     return bytesPerSecond <= 0
@@ -37,20 +37,20 @@ struct LinkTimes {
   }
 };
 
-/// What has gone over a link.
+/// The traffic over a link.
 struct LinkCounters {
   uint64_t messages = 0;
   uint64_t bytes = 0;
 };
 
-/// Carries messages of one type. Slots for messages on their way are used
-/// again. Thread-compatible.
+/// Carries messages of one type. The slots of messages under way are reused.
+/// Thread-compatible.
 template <typename Message> class SimLink final : public EventTarget {
 public:
-  /// Given each message at its arrival.
+  /// Receives each message on its arrival.
   using Deliver = std::function<void(Message)>;
 
-  /// `keepsOrder`: no message overtakes an earlier one, also when that is
+  /// With `keepsOrder`, no message overtakes an earlier one, even if that is
   /// delayed.
   SimLink(EventQueue &queue, const LinkTimes &times, bool keepsOrder,
           Deliver deliver)
@@ -59,9 +59,9 @@ public:
   SimLink(const SimLink &) = delete;
   SimLink &operator=(const SimLink &) = delete;
 
-  /// Sends a message of `bytes` now; it is held up by `delay` on the way, or
-  /// `overtakes` all that are under way, which no link does. Returns when it
-  /// arrives.
+  /// Sends a message of `bytes` now and returns when it arrives. It is delayed
+  /// by `delay` under way. With `overtakes` it arrives before all messages
+  /// under way, which no real link does.
   Time send(Message message, int64_t bytes, Time delay,
             bool overtakes = false) {
     Time sent = std::max(queue.now(), freeAt) + times.transfer(bytes);
@@ -101,7 +101,7 @@ private:
   Deliver deliver;
   Time freeAt{0};
   Time lastArrival{0};
-  std::vector<Message> slots; ///< on their way, or left free
+  std::vector<Message> slots; ///< messages under way, and free slots
   std::vector<size_t> freeSlots;
   LinkCounters counted;
 };

@@ -20,7 +20,7 @@ LatencySummary sim::summarize(std::vector<Time> latencies) {
     return summary;
   std::sort(latencies.begin(), latencies.end());
   auto at = [&](double share) {
-    // The smallest value that at least this share of all does not exceed.
+    // The smallest value that at least this share of all values do not exceed.
     auto rank = static_cast<size_t>(
         std::ceil(share * static_cast<double>(latencies.size())));
     return latencies[std::max<size_t>(rank, 1) - 1];
@@ -89,7 +89,8 @@ PipelineTimes sim::predictedTimes(const SimulationConfig &config) {
     const LinkTimes &way = config.links[from * config.ranks() + to];
     return way.latency + way.transfer(bytes);
   };
-  constexpr int64_t headOfFrame = 100; // a row and its frame, about
+  constexpr int64_t headOfFrame =
+      100; // approximate size of a frame with one row, without activations
   auto stages = static_cast<int64_t>(config.stages.size());
   size_t slowest = 0;
   Time trip = link(0, config.rankOfStage(0), headOfFrame) +

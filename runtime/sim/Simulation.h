@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A whole run in virtual time: head, draft and stages on their ranks, joined by
-// links. The deciding code is the one that serves (runtime/core); what computes
-// is a table of step times, and what is true an oracle. The same configuration
-// gives the same run, event for event.
+// Simulates a whole run in virtual time: head, draft and stages on their ranks,
+// joined by links. The deciding code is that of the real runtime
+// (runtime/core); tables of step times replace computing, and an oracle
+// replaces the models. The same configuration gives the same run, event for
+// event.
 //
 //   SimulationConfig config = ...;            // by hand, or SimulationPlan.h
 //   Expected<SimulationResult> result = simulate(config);
@@ -29,62 +30,66 @@
 
 namespace sluice::sim {
 
-/// Where the draft computes. The head is always on rank 0, the draft with it.
+/// The rank layout. Head and draft are always on rank 0.
 enum class SimPlacement : uint8_t {
   None, ///< no draft: rank r has stage r
-  Own,  ///< rank 0 has head and draft, rank r stage r - 1
-  Head, ///< rank r has stage r, and rank 0 the draft as well
+  Own,  ///< rank 0 has head and draft, rank r has stage r - 1
+  Head, ///< rank r has stage r, and rank 0 the head and the draft as well
 };
 
 struct SimulationConfig {
-  /// One for each stage of the target; at least one.
+  /// The step times of each stage of the target; at least one stage.
   std::vector<StepModel> stages;
   StepModel draftModel;
   SimPlacement placement = SimPlacement::Own;
-  /// links[from * ranks + to]; that from a rank to itself takes no time.
+  /// links[from * ranks + to]; a link from a rank to itself takes no time.
   std::vector<LinkTimes> links;
-  /// Bytes of one row's activations between stages.
+  /// The size of one row's activations between stages, in bytes.
   int64_t rowBytes = 0;
-  /// What each event costs the head's thread.
+  /// How long the head's thread takes for each event.
   Time headDecision{std::chrono::microseconds(20)};
-  /// From a frame's arrival until an idle worker's thread takes up what is at
-  /// its mailbox.
+  /// How long an idle worker's thread takes from a frame's arrival to looking
+  /// into its mailbox.
   Time wakeUp{0};
 
-  HeadLimits head; ///< hasDraft and stages are set by `placement`, `stages`
+  HeadLimits head; ///< `placement` and `stages` set hasDraft and stages
   SchedulerLimits scheduler;
   SpeculationOptions speculation;
-  StageLimits stageLimits; ///< `requests` and `contextLength` as the head's
+  StageLimits stageLimits; ///< `requests` and `contextLength` are the head's
   StageLimits draftLimits; ///< likewise
-  int64_t stagePages = 0; ///< of each stage's cache; 0: enough for every branch
+  /// Pages of each stage's cache; 0: enough for all branches.
+  int64_t stagePages = 0;
   int64_t draftPages = 0;
 
-  /// Of the oracles.
+  /// The parameters of the oracles.
   uint64_t seed = 1;
   int32_t vocabulary = 32000;
-  std::vector<int32_t> outputs; ///< the target's answers, if they are given
+  /// The target's answers, if they are prescribed.
+  std::vector<int32_t> outputs;
   double acceptance = 0;
   Confidence confidence = Confidence::Calibrated;
 
   std::vector<SimRequest> requests;
 
-  /// Checks after each step of each stage that rows find their own paths in the
-  /// cache. Costs time for long contexts.
+  /// Whether to check after each step of each stage that rows find their own
+  /// paths in the cache. Takes time for long contexts.
   bool checkCaches = false;
-  /// Whether the invariants of Invariants.h are checked: ArrivalOrder, RowTurns
-  /// and Deadlines. Left out only to see what else finds a fault.
+  /// Whether to check the invariants of Invariants.h: ArrivalOrder, RowTurns
+  /// and Deadlines. They are switched off only to see which other checks find a
+  /// fault.
   bool checkOrder = true, checkTurns = true, checkDeadlines = true;
 
-  /// Where messages are lost, head.quiet has to be above 0.
+  /// If messages are lost, head.quiet must be above 0.
   FaultRates faults;
   uint64_t faultSeed = 0;
-  /// After which a rank that has died is missed, as of CommunicatorOptions.
+  /// How long after its death a rank is missed, as in CommunicatorOptions.
   Time silence{std::chrono::milliseconds(3500)};
-  /// A run of more events than this hangs.
+  /// A run with more events than this fails, because it seems to hang.
   uint64_t maxEvents = 100'000'000;
 
-  trace::TraceWriter *trace = nullptr; ///< outlives the run; not finished by it
-  bool policyNotes = false;            ///< in the trace
+  /// Must outlive the run, which does not finish it.
+  trace::TraceWriter *trace = nullptr;
+  bool policyNotes = false; ///< whether the trace has the policy's decisions
 
   int64_t ranks() const {
     return static_cast<int64_t>(stages.size()) +
@@ -95,7 +100,7 @@ struct SimulationConfig {
   }
 };
 
-/// Over the time from a mark's decision to the rows having left.
+/// Percentiles of the time from a mark's decision to the departure of its rows.
 struct LatencySummary {
   int64_t count = 0;
   Time p50{0}, p99{0}, max{0};
@@ -110,7 +115,7 @@ struct StageOutcome {
   LatencySummary cancelLatency;
 };
 
-/// What went from one rank to another.
+/// The traffic from one rank to another.
 struct HopOutcome {
   int32_t from = 0, to = 0;
   LinkCounters data, control;
@@ -119,41 +124,41 @@ struct HopOutcome {
 struct SimulationResult {
   std::vector<RequestOutcome> requests;
   std::vector<StageOutcome> workers; ///< the draft first, then the stages
-  std::vector<HopOutcome> hops;      ///< those that carried anything
-  SpeculationCounters speculation;   ///< of all requests
-  int64_t preemptions = 0;           ///< of requests, each time
-  int64_t prefixWaits = 0;           ///< for prefixes, each time
-  int64_t foundTokens = 0; ///< of prompts, that were in the cache already
-  int64_t shortChunks = 0; ///< as SimHead
-  /// Of a run that broke off: what the head was told. All requests that had not
+  std::vector<HopOutcome> hops;      ///< hops that carried anything
+  SpeculationCounters speculation;   ///< sum over all requests
+  int64_t preemptions = 0;           ///< how often a request was preempted
+  int64_t prefixWaits = 0; ///< how often a request waited for a prefix
+  int64_t foundTokens = 0; ///< tokens of prompts that were found in the cache
+  int64_t shortChunks = 0; ///< as in SimHead
+  /// Why the run broke off, as the head was told. All requests that had not
   /// ended by then have ended as errors.
   Status broken;
-  Breaks breaks; ///< why
+  Breaks breaks; ///< the faults that broke it off
   Time end{0};   ///< when the last event happened
   uint64_t events = 0;
 
-  /// Of the first request: from its arrival to its first token, prompt
-  /// included.
+  /// Returns the time from the first request's arrival to its first token, with
+  /// its prompt.
   double ttftSeconds() const;
-  /// Tokens after the first, by the time from the first to the last; over all
-  /// requests. 0 where there are too few.
+  /// Returns the number of tokens after the first, divided by the time from the
+  /// first to the last, over all requests; 0 if there are too few.
   double tokensPerSecond() const;
 };
 
-/// Sets the limits of stages and draft, pages included, and the head's frames
-/// in flight, that follow from the rest: those of what serves.
+/// Sets the limits that follow from the rest, as the server does: those of the
+/// stages and the draft with their pages, and the head's frames in flight.
 void setLimits(SimulationConfig &config);
 
-/// What the head is told to expect: the times of the configuration's tables.
+/// Returns the times that the head expects, from the configuration's tables.
 PipelineTimes predictedTimes(const SimulationConfig &config);
 
-/// Runs until nothing happens any more, and checks what must hold of any run:
-/// each request has ended exactly once; its tokens are the target's, and all of
-/// them unless its user cancelled, its time was over or the run broke off; it
-/// breaks off if and only if a message was lost or came twice or a rank died;
-/// otherwise head and stages hold nothing at the end; and all the time the
-/// invariants of Invariants.h. Errors: one of these does not hold, an actor
-/// refused an event, or the configuration is not complete.
+/// Runs until no events are left, and checks what must hold for any run: Each
+/// request has ended exactly once. Its tokens are the target's, and it has all
+/// of them unless its user cancelled it, its time was over or the run broke
+/// off. The run breaks off if and only if a message was lost or came twice or a
+/// rank died; otherwise head and stages hold nothing at the end. The invariants
+/// of Invariants.h hold all the time. Fails if one of these does not hold, if
+/// an actor refused an event, or if the configuration is incomplete.
 Expected<SimulationResult> simulate(const SimulationConfig &config);
 
 } // namespace sluice::sim

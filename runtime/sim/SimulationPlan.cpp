@@ -1,4 +1,4 @@
-//===- SimulationPlan.cpp - runs of described machines --------------------===//
+//===- SimulationPlan.cpp - simulations of described machines -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@
 using namespace sluice;
 using namespace sluice::sim;
 
-/// The rows of a step that are tabulated; a line goes on from there.
+/// Steps of up to so many rows are tabulated; longer ones are extrapolated.
 static constexpr int64_t tableRows = 1024;
 
 static StepModel modelOf(const cluster::StageCost &cost,
@@ -88,7 +88,7 @@ Status Planner::placeModels() {
   return {};
 }
 
-/// Times of steps and links, and the prompt rows of a step.
+/// Fills in the times of steps and links, and the prompt rows of a step.
 void Planner::describe(cluster::PipelinePlan placed) {
   for (cluster::Place place : placed.ranks())
     plan.places.push_back(file.cluster.placeName(place));

@@ -1,12 +1,12 @@
-//===- SimulationRun.cpp - actors, joined and checked ---------------------===//
+//===- SimulationRun.cpp - builds, runs and checks the actors of a run ----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Builds the actors of a configuration, joins them by links, runs, and checks
-// what must hold of any run.
+// Builds the actors of a configuration, joins them by links, runs them, and
+// checks what must hold for any run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,11 +24,11 @@ using namespace sluice::sim;
 
 namespace {
 
-/// A cancel on its way.
+/// A cancel under way.
 struct SentMark {
   EpochMark mark;
   Time decided{0};
-  std::optional<uint64_t> number; ///< none: it may be overtaken
+  std::optional<uint64_t> number; ///< none if it may be overtaken
 };
 
 class Run final : public EventTarget {
@@ -45,10 +45,10 @@ public:
 
   Status build();
   Status play();
-  /// After play(): checks, and what has come out.
+  /// To be called after play(): checks the run and returns its results.
   Expected<SimulationResult> finish();
 
-  /// A rank dies, or the head misses it.
+  /// Handles the death of a rank, or that the head notices it.
   void onEvent(uint64_t what) override;
 
 private:
@@ -89,8 +89,8 @@ private:
   std::unique_ptr<SimDraft> draft;
   std::unique_ptr<SimHead> head;
   RowTurns turns;
-  std::vector<ArrivalOrder> cancelOrder; ///< to each rank
-  /// frames[s]: to stage s, from the head or from stage s - 1.
+  std::vector<ArrivalOrder> cancelOrder; ///< one for each receiving rank
+  /// frames[s] carries frames to stage s, from the head or from stage s - 1.
   std::vector<std::unique_ptr<FrameHop<StepFrame>>> frames;
   std::unique_ptr<FrameHop<ResultFrame>> results;
   std::vector<std::unique_ptr<SimLink<SentMark>>> cancels; ///< one to each rank
@@ -157,7 +157,7 @@ WorkerSetup Run::setupOf(int64_t stage) const {
   return setup;
 }
 
-/// From the head or the stage before to the stage.
+/// Builds the hop to the stage from the head or the stage before.
 void Run::buildHop(int64_t stage) {
   int64_t here = config.rankOfStage(stage);
   int64_t before = stage == 0 ? 0 : config.rankOfStage(stage - 1);
@@ -172,7 +172,7 @@ void Run::buildHop(int64_t stage) {
       config.checkOrder, FrameHop<StepFrame>::Receiver{take, missed}));
 }
 
-/// From the last stage to the head.
+/// Builds the hop from the last stage to the head.
 void Run::buildResults() {
   int64_t last = config.rankOfStage(stageCount - 1);
   auto take = [this](ResultFrame frame) {
@@ -234,7 +234,8 @@ void Run::buildCancels() {
         [this, rank](const SentMark &sent) { see(sent, rank); }));
 }
 
-/// A cancel has come to a rank. Those that no fault holds up keep their order.
+/// Handles a cancel that arrives at a rank. Cancels that no fault delays keep
+/// their order.
 void Run::see(const SentMark &sent, int64_t rank) {
   if (config.checkOrder && sent.number)
     if (Status s = cancelOrder[rank].arrive(*sent.number); !s.ok())
@@ -265,7 +266,7 @@ void Run::cancel(const EpochMark &mark) {
 }
 
 //===----------------------------------------------------------------------===//
-// What a run does not get over
+// Faults that a run does not survive
 //===----------------------------------------------------------------------===//
 
 void Run::buildErrors() {
@@ -275,7 +276,7 @@ void Run::buildErrors() {
         [this](const Status &reason) { head->onFailure(reason); }));
 }
 
-/// As a rank that fails does: it tells the head and ends.
+/// Ends a rank as a failing rank does: it tells the head and stops.
 void Run::giveUp(int64_t rank, const Status &reason) {
   if (std::exchange(rankOf[rank]->isDead, true))
     return;
@@ -284,8 +285,8 @@ void Run::giveUp(int64_t rank, const Status &reason) {
   errors[rank]->send(reported, std::ssize(reported.message()), Time(0));
 }
 
-/// A rank without the head can die, and is missed a while later: by the
-/// heartbeats that do not come any more.
+/// Schedules the deaths of ranks; rank 0 with the head does not die. The head
+/// notices a death later, by missing heartbeats.
 void Run::scheduleCrashes() {
   for (int64_t rank = 1; rank < ranks; ++rank) {
     std::optional<Time> at = world.faults.crash();
@@ -359,7 +360,8 @@ Status Run::play() {
   return world.failure;
 }
 
-/// What a run does not get over is noticed, and nothing is that has not been.
+/// Checks that the head noticed the faults that a run does not survive, and no
+/// other ones.
 Status Run::checkBreaks() const {
   const Breaks &breaks = world.breaks;
   if (head->broken().ok() && breaks.any())
@@ -373,7 +375,7 @@ Status Run::checkBreaks() const {
 
 Status Run::checkWorker(const Worker &worker, const std::string &name) const {
   Stage::Holdings held = worker.core().holdings();
-  held.pinned = 0; // for requests to come
+  held.pinned = 0; // kept for later requests
   if (held == Stage::Holdings{})
     return {};
   return failure(name, " holds ", held.requests, " requests, ", held.branches,

@@ -1,4 +1,4 @@
-//===- StageActors.cpp - stages and the draft -----------------------------===//
+//===- StageActors.cpp - the simulated stages and draft -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -39,7 +39,8 @@ Expected<std::unique_ptr<SimStage>> SimStage::create(World &world, Rank &rank,
   return made;
 }
 
-/// What the target says behind a row of the stage's step.
+/// Returns the path of a row of the stage's step, and the target's token after
+/// it.
 static std::pair<PathKey, int32_t> truthBehind(Stage &stage, int64_t row,
                                                const OracleTarget &target) {
   PathKey path = target.begin(stage.promptOf(row));
@@ -62,7 +63,7 @@ void SimStage::collectResults(ResultFrame &frame) {
   std::sort(frame.results.begin(), frame.results.end(), inOrder);
 }
 
-/// The planted fault: guesses wait until the frame behind theirs has left.
+/// The planted fault: holds guesses back until the frame after theirs has left.
 void SimStage::holdGuessesBack(StepFrame &frame) {
   std::erase_if(heldBack, [&](const Row &row) {
     return std::ranges::find(frame.closes, row.request) != frame.closes.end();
@@ -129,7 +130,7 @@ void SimDraft::finish(const StageTiming &timing) {
     frame.guesses.push_back({rows[r].node, rows[r].request, {}});
     oracle->guess(path, truth, width, frame.guesses.back().candidates);
   }
-  StepFrame outgoing; // has no reader
+  StepFrame outgoing; // nobody reads it
   stage->finishStep(outgoing);
   while (!asked.empty() && asked.front().number < stage->firstFrameInUse()) {
     asked.front().answer.timing = timing;

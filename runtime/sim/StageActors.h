@@ -1,13 +1,13 @@
-//===- StageActors.h - stages and the draft -------------------------------===//
+//===- StageActors.h - the simulated stages and draft ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Workers that answer: a stage of the target, whose frames go on to the next
-// stage and whose last one names the oracle's token; and the draft, which is a
-// stage whose answers are candidates.
+// The workers that give answers: a stage of the target, which sends its frames
+// to the next stage, or as the last stage names the oracle's tokens; and the
+// draft, which is a stage whose answers are candidates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,10 +29,10 @@ public:
   /// Sends the last stage's answers to the head.
   using Answer = std::function<void(ResultFrame)>;
 
-  /// Not the last stage. Errors: as of Stage::create().
+  /// Creates a stage that is not the last. Fails as Stage::create() does.
   static Expected<std::unique_ptr<SimStage>>
   create(World &world, Rank &rank, WorkerSetup setup, Forward forward);
-  /// The last one; `target` outlives it.
+  /// Creates the last stage; `target` must outlive it.
   static Expected<std::unique_ptr<SimStage>> create(World &world, Rank &rank,
                                                     WorkerSetup setup,
                                                     const OracleTarget &target,
@@ -44,19 +44,21 @@ private:
   void collectResults(ResultFrame &frame);
   void holdGuessesBack(StepFrame &frame);
 
-  const OracleTarget *target = nullptr; ///< of the last stage
+  const OracleTarget *target = nullptr; ///< null except at the last stage
   Forward forward;
   Answer answer;
   uint64_t sent = 0;
-  std::vector<Row> heldBack; ///< guesses, by a planted fault
-  bool waitsForNext = false; ///< the next frame leaves before them
+  std::vector<Row> heldBack; ///< guesses that a planted fault holds back
+  /// Whether the next frame leaves before these guesses.
+  bool waitsForNext = false;
 };
 
 class SimDraft final : public Worker {
 public:
   using Answer = std::function<void(GuessFrame)>;
 
-  /// `target` and `oracle` outlive it. `width`: candidates of each row.
+  /// `target` and `oracle` must outlive it. `width` is the number of candidates
+  /// for each row.
   static Expected<std::unique_ptr<SimDraft>>
   create(World &world, Rank &rank, WorkerSetup setup,
          const OracleTarget &target, const OracleDraft &oracle, int64_t width,

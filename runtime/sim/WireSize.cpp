@@ -9,7 +9,7 @@
 
 using namespace sluice;
 
-// What FrameEncode.cpp of runtime/comm writes.
+// These sizes are those that FrameEncode.cpp of runtime/comm writes.
 namespace {
 constexpr int64_t headerBytes = 48;
 constexpr int64_t countBytes = 4;
@@ -27,7 +27,7 @@ template <typename T> static int64_t countOf(const std::vector<T> &list) {
 int64_t sim::wireBytes(const StepFrame &frame, int64_t rowBytes) {
   if (frame.isTombstone())
     return headerBytes;
-  // Seven lists, the activations' width and their format.
+  // A frame has seven lists, the activations' width and their format.
   int64_t bytes =
       headerBytes + 7 * countBytes + 4 + 1 + countOf(frame.unpins) * pageBytes +
       countOf(frame.opens) * openBytes + countOf(frame.marks) * markBytes +

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How many bytes the messages between ranks take, without making them: the
-// simulator needs no more, and stays below the layer that encodes them. The
+// Computes how many bytes messages between ranks take, without encoding them:
+// the simulator needs only that, and so stays below the layer that encodes. The
 // numbers are those of runtime/comm/Frame.h, whose test compares the two.
 //
 //===----------------------------------------------------------------------===//
@@ -20,8 +20,8 @@
 
 namespace sluice::sim {
 
-/// Of one step and hop; `rowBytes` are one row's activations, 0 on the way from
-/// the head to the first stage.
+/// Return the size of a message in bytes. `rowBytes` is the size of one row's
+/// activations; 0 from the head to the first stage.
 int64_t wireBytes(const StepFrame &frame, int64_t rowBytes);
 int64_t wireBytes(const ResultFrame &frame);
 int64_t wireBytes(const EpochMark &mark);

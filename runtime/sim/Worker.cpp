@@ -1,4 +1,4 @@
-//===- Worker.cpp - steps that only take time -----------------------------===//
+//===- Worker.cpp - a stage's worker in virtual time ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@
 using namespace sluice;
 using namespace sluice::sim;
 
-/// Entry `count` - 1 of a table that goes on in a straight line.
+/// Returns entry `count` - 1 of a table that continues in a straight line.
 static Time lookUp(const std::vector<Time> &table, int64_t count) {
   auto known = static_cast<int64_t>(table.size());
   if (count < 1 || known == 0)
@@ -80,7 +80,7 @@ void Worker::arrive(StepFrame frame) {
   wake();
 }
 
-/// What comes while the thread wakes up is taken up with what woke it.
+/// Frames that arrive while the thread wakes up are taken by the same wake-up.
 void Worker::wake() {
   if (setup.wakeUp <= Time(0))
     return start();
@@ -106,7 +106,7 @@ void Worker::deviceFree() {
   while (!running && world.failure.ok() && formStep()) {
     if (stage->batch().rows() > 0)
       return;
-    finishChecked({}); // nothing to compute: what it says goes on at once
+    finishChecked({}); // without rows the frame goes on at once
   }
 }
 
@@ -138,7 +138,7 @@ bool Worker::formStep() {
   return true;
 }
 
-/// Slots without a row, below the highest that has one.
+/// Returns how many slots below the highest one with a row have no row.
 static int64_t holesIn(std::span<const Row> rows) {
   RequestId highest = -1;
   std::vector<uint8_t> seen;
@@ -151,14 +151,14 @@ static int64_t holesIn(std::span<const Row> rows) {
   return highest + 1 - slots;
 }
 
-/// How long a step of the rows that it has now takes.
+/// Returns how long a step of the present rows takes.
 Time Worker::presentTime() const {
   const StepBatch &batch = stage->batch();
   int64_t holes = setup.model.keepsHoles ? holesIn(stage->rows()) : 0;
   return setup.model.step(batch.rows() + holes, batch.outputs() + holes);
 }
 
-/// When the step ends if no rows leave any more.
+/// Schedules the end of the step for the case that no more rows leave.
 void Worker::scheduleEnd() {
   stretch = Time(std::llround(static_cast<double>(presentTime().count()) *
                               factor / static_cast<double>(stretches)));
@@ -237,7 +237,7 @@ void Worker::endStep() {
   rank.computing = nullptr;
   finishChecked({static_cast<int32_t>(rowsAtStart), departed,
                  (now - began).count(), idle.count()});
-  // Who has waited for the device goes first.
+  // The worker that has waited longest for the device comes first.
   while (!rank.computing && !rank.waiting.empty()) {
     Worker *next = rank.waiting.front();
     rank.waiting.erase(rank.waiting.begin());

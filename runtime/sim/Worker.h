@@ -1,21 +1,18 @@
-//===- Worker.h - steps that only take time -------------------------------===//
+//===- Worker.h - a stage's worker in virtual time ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A worker computes the steps of a stage in virtual time: it drives the same
-// core Stage as a worker with threads and kernels does, but a step is only the
-// time that it takes. When it is idle and its mailbox is not empty, it forms a
-// step.
+// Computes the steps of a stage in virtual time. It drives the same core Stage
+// as a worker with threads and kernels does, but a step only takes time. If it
+// is idle and its mailbox is not empty, it forms a step.
 //
-// A step is made of stretches of equal length with a checkpoint between each
-// two. Where rows leave at a checkpoint, the stretches behind it take what they
-// take with the rows that are left; with none left the step ends there.
-// Checkpoints at which nothing new is known cost no event: the next one is
-// looked up when a mark arrives.
-//
+// A step consists of stretches of equal length with a checkpoint between each
+// two. If rows leave at a checkpoint, the stretches after it take the time of
+// the remaining rows; without any, the step ends there. A checkpoint without
+// news costs no event: the next checkpoint is computed when a mark arrives.
 //===----------------------------------------------------------------------===//
 
 #ifndef SLUICE_RUNTIME_SIM_WORKER_H
@@ -31,24 +28,25 @@
 
 namespace sluice::sim {
 
-/// What steps take.
+/// The times of steps.
 struct StepModel {
-  /// byRows[r - 1]: a step of r rows without its outputs; at least one. Longer
-  /// steps follow the line through the last two.
+  /// byRows[r - 1] is the time of a step of r rows without its outputs; at
+  /// least one entry. Longer steps are extrapolated along the last two entries.
   std::vector<Time> byRows;
-  /// What the outputs add: byOutputs[o - 1] for o of them, continued likewise.
-  /// Empty: nothing.
+  /// byOutputs[o - 1] is the time that o outputs add, extrapolated likewise.
+  /// Empty: none.
   std::vector<Time> byOutputs;
-  /// No part of a step without a checkpoint is longer; 0: no checkpoints.
+  /// The longest part of a step without a checkpoint; 0 for no checkpoints.
   Time maxStretch{0};
-  /// Without reordering: a request that has ended leaves a hole among the slots
-  /// below the highest one in the step, which takes what its row took.
+  /// Models a runtime without reordering: a request that has ended leaves a
+  /// hole among the slots below the highest one in the step, and the hole takes
+  /// as much time as its row.
   bool keepsHoles = false;
 
   Time step(int64_t rows, int64_t outputs) const;
-  /// Of a decoding step, where every row wants an output.
+  /// Returns the time of a decoding step, in which every row wants an output.
   Time step(int64_t rows) const { return step(rows, rows); }
-  /// Parts of equal length, between which there are checkpoints.
+  /// Returns into how many stretches of equal length checkpoints divide a step.
   int64_t stretches(Time step) const {
     return cluster::stretchCount(step, maxStretch);
   }
@@ -56,21 +54,21 @@ struct StepModel {
 
 class Worker;
 
-/// A rank: what has been confirmed as far as its stage and its draft know, and
-/// its device, which computes one step at a time for all workers of the rank.
+/// A rank: the boards of its stage and its draft, and its device, which
+/// computes one step at a time for all workers of the rank.
 struct Rank {
   explicit Rank(int64_t requests) : board(requests), draftBoard(requests) {}
   EpochBoard board;
-  /// The draft's frames have marks that are ahead of those that follow the rows
+  /// The marks of the draft's frames are ahead of those that follow the rows
   /// down the stages.
   EpochBoard draftBoard;
   std::vector<Worker *> workers;
   Worker *computing = nullptr;
   std::vector<Worker *> waiting;
-  /// It has died, or has given up: it does nothing any more.
+  /// Whether the rank has died or given up; then it does nothing any more.
   bool isDead = false;
 
-  /// A mark that the head decided at `decided` has come out of band.
+  /// Takes an out-of-band mark that the head decided at `decided`.
   void publish(const EpochMark &mark, Time decided);
 };
 
@@ -78,10 +76,10 @@ struct WorkerSetup {
   int32_t rank = 0;
   trace::Track track = trace::Track::Stage;
   StageLimits limits;
-  int64_t pages = 0; ///< of the cache
+  int64_t pages = 0; ///< pages of the cache
   StepModel model;
   Time wakeUp{0}; ///< of an idle worker, from a frame's arrival
-  /// Checks after each step that rows find their paths in the cache.
+  /// Whether to check after each step that rows find their paths in the cache.
   bool checkCache = false;
 };
 
@@ -89,33 +87,34 @@ struct StepSize {
   int32_t rows = 0, outputs = 0;
 };
 
-/// What a worker has done.
+/// Counters of a worker.
 struct WorkerCounters {
-  /// Passed; those at which nothing was new, which the core did not see, too.
+  /// Checkpoints passed, including those without news, which the core did not
+  /// see.
   uint64_t checkpoints = 0;
   Time busy{0};
-  Time idle{0}; ///< between its first and its last step
-  /// Of each step, as it began: its rows, and those of them that were answered.
+  Time idle{0}; ///< between the first and the last step
+  /// The size of each step at its start: its rows, and its outputs.
   std::vector<StepSize> steps;
-  /// From the head's decision until dead rows were no longer computed: one for
-  /// each cancel and step that it took rows out of.
+  /// The times from the head's decision until dead rows were no longer
+  /// computed: one for each cancel and step that lost rows by it.
   std::vector<Time> cancelLatencies;
 };
 
-/// The common part of stages and the draft. Thread-compatible; stays where it
-/// was made.
+/// The common part of stages and the draft. Thread-compatible; must not be
+/// moved.
 class Worker : public EventTarget {
 public:
   virtual ~Worker() = default;
   Worker(const Worker &) = delete;
   Worker &operator=(const Worker &) = delete;
 
-  /// A frame has come to the mailbox. Its marks are seen by the next step, or
-  /// at a checkpoint that something else is the reason for.
+  /// Takes a frame into the mailbox. Its marks are seen by the next step, or by
+  /// a checkpoint that happens for another reason.
   void arrive(StepFrame frame);
-  /// The rank's board has changed.
+  /// Must be called when the rank's board has changed.
   void boardChanged();
-  /// The device is free, for this worker.
+  /// Gives the device to this worker.
   void deviceFree();
 
   void onEvent(uint64_t what) override;
@@ -126,19 +125,21 @@ public:
 
 protected:
   Worker(World &world, Rank &rank, WorkerSetup setup);
-  /// Before anything else.
+  /// Must be called before anything else.
   Status open();
 
-  /// A frame is in the mailbox as this number; its sender counted it as `step`.
+  /// Called when a frame is in the mailbox as `number`; its sender counted it
+  /// as `step`.
   virtual void queued(uint64_t number, uint64_t step) {}
-  /// The step has been computed (or was empty): answer and end it.
+  /// Called when the step has been computed or was empty: sends its answers and
+  /// ends it.
   virtual void finish(const StageTiming &timing) = 0;
 
   World &world;
   std::optional<Stage> stage;
 
 private:
-  /// Events, behind the number of the step that they are of.
+  /// The kind of an event; an event also has the generation of its step.
   enum Event : uint64_t { StepEnd, Checkpoint, WakeUp, eventKinds };
 
   EpochBoard &board() {
@@ -161,17 +162,17 @@ private:
   WorkerCounters counted;
 
   bool running = false;
-  bool waking = false;     ///< idle, and about to look in the mailbox
+  bool waking = false;     ///< idle, and about to look into the mailbox
   uint64_t generation = 0; ///< tells events of this step from older ones
   int64_t rowsAtStart = 0;
   int64_t stretches = 1; ///< of this step
   int64_t stretchesToGo = 0;
   double factor = 1;  ///< of this step's time
-  Time began{0};      ///< the step
-  Time sliceBegan{0}; ///< since when it has had its present rows
+  Time began{0};      ///< when the step began
+  Time sliceBegan{0}; ///< since when the step has had its present rows
   Time stretch{0};
   Time idleSince{0};
-  Time idle{0}; ///< before this step
+  Time idle{0}; ///< idle time before this step
   bool checkpointPending = false;
 };
 

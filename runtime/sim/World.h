@@ -1,12 +1,12 @@
-//===- World.h - what all actors share ------------------------------------===//
+//===- World.h - state that all actors share ------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What all actors of a run share: the clock, the faults, the trace, and the
-// first error that any of them met.
+// The state that all actors of a run share: the clock, the faults, the trace,
+// and the first error of any actor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 
 namespace sluice::sim {
 
-/// What has gone wrong that a run does not get over.
+/// Counts the faults that a run does not survive.
 struct Breaks {
   int64_t lost = 0, repeated = 0; ///< messages
   int64_t crashed = 0;            ///< ranks
@@ -33,7 +33,7 @@ struct World {
 
   EventQueue queue;
   Faults faults;
-  trace::TraceWriter *trace; ///< null: none
+  trace::TraceWriter *trace; ///< null without a trace
   Breaks breaks;
   Status failure; ///< the first error ends the run
 
@@ -42,19 +42,19 @@ struct World {
       failure = error;
   }
 
-  /// Puts something that happens now into the trace.
+  /// Adds an event that happens now to the trace.
   void note(trace::Kind kind, int32_t rank, trace::Track track,
             std::initializer_list<int64_t> values) {
     if (trace)
       trace->write(makeEvent(kind, rank, track, queue.now(), Time(0), values));
   }
-  /// Puts a span into it.
+  /// Adds a span to the trace.
   void span(trace::Kind kind, int32_t rank, trace::Track track, Time begin,
             Time end, std::initializer_list<int64_t> values) {
     if (trace)
       trace->write(makeEvent(kind, rank, track, begin, end - begin, values));
   }
-  /// Puts a decision of the head's policy into it.
+  /// Adds a decision of the head's policy to the trace.
   void policy(const PolicyNote &decision) {
     trace::TraceEvent event = makeEvent(
         trace::Kind::Policy, 0, trace::Track::Head, queue.now(), Time(0),

@@ -1,4 +1,4 @@
-//===- JoinMessages.cpp - from sent to arrived ----------------------------===//
+//===- JoinMessages.cpp - joins sends and arrivals of messages ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ using namespace sluice::trace;
 
 namespace {
 
-/// From, to, kind, request and number: what a message is known by at both ends.
+/// From, to, kind, request and number: they identify a message at both ends.
 using MessageKey = std::tuple<int64_t, int64_t, Kind, int64_t, int64_t>;
 
 bool isMessage(Kind kind) {

@@ -1,4 +1,4 @@
-//===- JoinMessages.h - from sent to arrived ------------------------------===//
+//===- JoinMessages.h - joins sends and arrivals of messages --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,9 +15,9 @@
 
 namespace sluice::trace {
 
-/// Gives each Message and Control its duration by the Arrived of its peer, and
-/// takes those away. `ranks` are lists of events whose times are of one clock.
-/// A message whose arrival is not known keeps no duration.
+/// Sets the duration of each Message and Control by the Arrived event of its
+/// peer, and removes the Arrived events. `ranks` are lists of events with times
+/// of one clock. A message without a known arrival keeps no duration.
 void joinMessages(std::span<std::vector<TraceEvent> *const> ranks);
 
 } // namespace sluice::trace

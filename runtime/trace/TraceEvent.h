@@ -1,11 +1,11 @@
-//===- TraceEvent.h - what happened on a rank, and when -------------------===//
+//===- TraceEvent.h - an event on a rank, for traces ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One record for each thing worth seeing: plain numbers of a fixed size, so
+// One record for each event worth seeing: plain numbers of a fixed size, so
 // that a rank can keep a bounded buffer of them without formatting or
 // allocating, and send it to the rank that writes the file.
 //
@@ -24,13 +24,13 @@ namespace sluice::trace {
 /// The tracks of a rank, which lie one below the other in the viewer.
 enum class Track : uint8_t { Head, Draft, Stage };
 
-/// What happened, and what `values` are.
+/// The kind of an event, and the meaning of its `values`.
 enum class Kind : uint8_t {
   Step,       ///< a span: rows, left (at checkpoints), step number
   Checkpoint, ///< rows left, rows that go on
-  /// A span, sent to arrived: peer, bytes, rows, number. Who sends does not
-  /// know when it arrives: from ranks with clocks of their own it comes without
-  /// a duration, and as Arrived from the peer; see joinMessages().
+  /// A span from sending to arrival: peer, bytes, rows, number. The sender does
+  /// not know when the message arrives. So ranks with real clocks record it
+  /// without a duration, and the peer records an Arrived; see joinMessages().
   Message,
   Control,    ///< the same on the control lane: peer, bytes, request, number
   Launch,     ///< to the first stage: request, rows, certain rows, first node
@@ -43,15 +43,15 @@ enum class Kind : uint8_t {
   Alive,      ///< a counter: guesses alive at the head
   Mailbox,    ///< a counter: frames waiting in the mailbox
   Arrived,    ///< peer, Kind (Message or Control), request of that, number
-  /// When threads have computed a step: barriers, layers, and what a
-  /// thread waited in them, in nanoseconds: on average, and the longest.
+  /// After threads have computed a step: barriers, layers, and how long a
+  /// thread waited in the barriers, in nanoseconds: on average and at most.
   Waits,
 };
 constexpr int kindCount = 15;
 
 struct TraceEvent {
   Time begin{0};
-  Time duration{0}; ///< of spans
+  Time duration{0}; ///< only of spans
   int64_t values[4] = {0, 0, 0, 0};
   double chance = 0;
   int32_t rank = 0;

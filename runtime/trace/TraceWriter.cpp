@@ -1,4 +1,4 @@
-//===- TraceWriter.cpp - traces that Perfetto opens -----------------------===//
+//===- TraceWriter.cpp - writes traces for Perfetto -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ namespace {
 constexpr size_t bufferBytes = 1 << 16;
 constexpr int valueCount = 4;
 
-/// How a kind of event is shown; names of values that it does not have are
+/// How an event of one kind is shown. Names of values that it does not have are
 /// empty.
 struct KindText {
   std::string_view name;
@@ -50,7 +50,7 @@ const KindText &textOf(Kind kind) {
   return kindTexts[static_cast<size_t>(kind)];
 }
 
-/// A value that stands for a name is written as that name.
+/// Returns the name that a value stands for, or nothing.
 std::string_view nameOfValue(Kind kind, int index, int64_t value) {
   if (index != 1)
     return {};
@@ -114,7 +114,7 @@ void TraceWriter::number(std::string_view key, int64_t value) {
 
 void TraceWriter::real(std::string_view key, double value) {
   char digits[40];
-  // JSON has no spelling for infinity and the like.
+  // JSON has no notation for infinity and NaN.
   std::snprintf(digits, sizeof(digits), "%.6g",
                 std::isfinite(value) ? value : 0.0);
   if (needComma)
@@ -184,7 +184,8 @@ void TraceWriter::nameTrack(int32_t rank, Track track, std::string_view name) {
   metadata(rank, static_cast<int64_t>(track), "thread_name", name);
 }
 
-/// Messages overlap on their way, so each is a pair of events of its own.
+/// Messages under way overlap, so each one is written as a pair of events of
+/// its own.
 void TraceWriter::writeMessage(const TraceEvent &event) {
   const KindText &kind = textOf(event.kind);
   uint64_t id = messages++;
@@ -220,7 +221,7 @@ void TraceWriter::writeInstant(const TraceEvent &event) {
     text("name", kind.name);
   }
   if (!isSpan && !isCounter)
-    text("s", "t"); // a mark in its track, not across the whole picture
+    text("s", "t"); // a mark in its track only
   openArguments();
   for (int i = 0; i < valueCount && !kind.values[i].empty(); ++i) {
     std::string_view name = nameOfValue(event.kind, i, event.values[i]);

@@ -1,4 +1,4 @@
-//===- TraceWriter.h - traces that Perfetto opens -------------------------===//
+//===- TraceWriter.h - writes traces for Perfetto -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -32,28 +32,27 @@
 namespace sluice::trace {
 
 /// Streams events to a file, in any order of their times; memory does not grow
-/// with their number. The file appears when finish() succeeds, and not before.
-/// An error while writing is kept, and finish() returns it. Thread-compatible.
+/// with their number. The file appears only when finish() succeeds. An error
+/// while writing is kept until finish() returns it. Thread-compatible.
 class TraceWriter {
 public:
-  /// Errors: the folder is missing or not writable.
+  /// Fails if the folder is missing or not writable.
   static Expected<TraceWriter> create(const std::string &path);
 
-  /// Says what a rank is. Any text; what is not UTF-8 or not printable in it is
-  /// replaced.
+  /// Names a rank. Characters that are not UTF-8 or not printable are replaced.
   void nameRank(int32_t rank, std::string_view name);
-  /// Names a track of a rank; unnamed tracks are called after their role.
+  /// Names a track of a rank; an unnamed track is called after its role.
   void nameTrack(int32_t rank, Track track, std::string_view name);
 
   void write(const TraceEvent &event);
 
-  /// Ends the file. Nothing may be written afterwards. Errors: any write since
-  /// create() failed, or putting the file in its place did.
+  /// Ends the file; nothing may be written afterwards. Fails if a write since
+  /// create() failed, or if the file cannot be put in its place.
   Status finish();
 
 private:
   explicit TraceWriter(AtomicFile file);
-  /// Starts an object of the list: its type, place and time.
+  /// Starts an object of the list with its type, place and time.
   void begin(char type, int32_t rank, int64_t track, Time at);
   void text(std::string_view key, std::string_view value);
   void number(std::string_view key, int64_t value);
@@ -70,7 +69,7 @@ private:
   AtomicFile file;
   std::string buffer;
   Status failed;
-  uint64_t messages = 0; ///< names for the spans of messages
+  uint64_t messages = 0; ///< numbers that identify the spans of messages
   bool first = true;
   bool needComma = false;
   bool inArguments = false;

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// One stage whose steps take 10 ms and 1 ms for each further row, with a
+/// One stage with steps of 10 ms, plus 1 ms for each further row, and a
 /// checkpoint each millisecond of a step of one row.
 struct Fixture {
   Fixture() : world({}, 0, nullptr), rank(1) {
@@ -57,7 +57,8 @@ Row rowAt(NodeId node, NodeId parent, int32_t position, bool certain) {
   return row;
 }
 
-/// Opens request 0, with one certain row and `guesses` behind it in a chain.
+/// Returns a frame that opens request 0 with one certain row and a chain of
+/// `guesses`.
 StepFrame firstFrame(int guesses) {
   StepFrame frame;
   OpenRequest open;
@@ -135,7 +136,7 @@ TEST(SimStageTest, DeadRowsLeaveAtTheNextCheckpointAndShortenTheStep) {
   struct Cancel final : EventTarget {
     explicit Cancel(Fixture &f) : f(f) {}
     void onEvent(uint64_t) override {
-      // A node that is none of the guesses was confirmed: both die.
+      // The confirmed node is none of the guesses, so both die.
       EpochMark mark;
       mark.confirmed = 50;
       f.rank.publish(mark, f.world.queue.now() - milliseconds(1));
@@ -144,7 +145,7 @@ TEST(SimStageTest, DeadRowsLeaveAtTheNextCheckpointAndShortenTheStep) {
   } cancel(f);
   f.world.queue.schedule(Time(milliseconds(5)) + Time(300'000), cancel, 0);
   f.run();
-  // After six stretches of 12 ms / 12 there are six left, of 10 ms / 12.
+  // After six stretches of 12 ms / 12, six stretches of 10 ms / 12 remain.
   ASSERT_EQ(f.sent.size(), 1u);
   EXPECT_EQ(f.sent[0].first, Time(milliseconds(6)) + 6 * Time(833'333));
   EXPECT_EQ(f.sent[0].second.rows.size(), 1u);
@@ -152,7 +153,8 @@ TEST(SimStageTest, DeadRowsLeaveAtTheNextCheckpointAndShortenTheStep) {
   const WorkerCounters &counted = f.stage->counters();
   EXPECT_EQ(f.stage->core().counters().departedAtCheckpoint, 2u);
   EXPECT_EQ(counted.checkpoints, 11u);
-  // From the decision, a millisecond before it came, to the checkpoint.
+  // From the decision, a millisecond before the cancel arrived, to the
+  // checkpoint.
   ASSERT_EQ(counted.cancelLatencies.size(), 1u);
   EXPECT_EQ(counted.cancelLatencies[0], Time(1'700'000));
 }

@@ -1,12 +1,12 @@
-//===- BreaksTest.cpp - what a run does not get over ----------------------===//
+//===- BreaksTest.cpp - faults that a run does not survive ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Messages that are lost or come twice, and ranks that die: every request ends,
-// and what has come of it until then is right.
+// Messages are lost or come twice, and ranks die: every request ends, and its
+// tokens up to then are right.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,8 @@ SimulationResult run(const SimulationConfig &config) {
   return result ? result.take() : SimulationResult();
 }
 
-/// The first seed from which the run breaks off before its first request ends.
+/// Returns the run of the first seed that breaks off before its first request
+/// ends.
 SimulationResult runUntilBroken(SimulationConfig &config) {
   for (config.faultSeed = 1; config.faultSeed < 100; ++config.faultSeed) {
     SimulationResult result = run(config);
@@ -78,7 +79,7 @@ TEST(BreaksTest, ALostMessageEndsAllRequests) {
       << "it comes when all is over";
 }
 
-/// With one request at a time no frame follows the one that is lost.
+/// With one request at a time, no frame follows the lost one.
 TEST(BreaksTest, WithoutFramesThatFollowNobodyMissesTheLastOne) {
   SimulationConfig config = plainPipeline();
   config.requests.pop_back();
@@ -107,7 +108,8 @@ TEST(BreaksTest, ARankThatDiesIsMissedOnceItHasBeenSilent) {
   EXPECT_GT(result.breaks.crashed, 0);
 }
 
-/// Nothing waits for the head's rank to die: it is where requests end.
+/// The head's rank does not die, because a dead head could not end the
+/// requests.
 TEST(BreaksTest, TheHeadsRankDoesNotDie) {
   SimulationConfig config = plainPipeline();
   config.stages.resize(1);
@@ -153,7 +155,7 @@ TEST(BreaksTest, AScenarioIsAFunctionOfItsSeed) {
   }
 }
 
-/// What is drawn for them is drawn apart.
+/// The random numbers for these faults come from a stream of their own.
 TEST(BreaksTest, AScenarioIsTheSameButForThem) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     SimulationConfig with = makeScenario(seed, true, true);

@@ -17,7 +17,7 @@ using namespace sluice::sim;
 
 namespace {
 
-/// A stage, its cache and what would lie in it.
+/// A stage, its cache, and the expected contents.
 struct Fixture {
   Fixture()
       : pages(CachePages::create({32, 8, 64}).take()), board(1),
@@ -69,12 +69,12 @@ struct Fixture {
 
 TEST(CacheContentsTest, BranchesFindTheirOwnPaths) {
   Fixture f;
-  // 0 - 1 - 2, and 3 beside 1: its page is copied before 0 is stored.
+  // 0 - 1 - 2, and 3 as a sibling of 1: its page is copied before 0 is stored.
   f.form({{0, -1, 0}, {1, 0, 1}, {2, 1, 2}, {3, 0, 1}}, true);
   EXPECT_GT(f.stage.batch().mirrors().size(), 0u);
   f.contents.beginStep(f.stage, f.pages);
   EXPECT_TRUE(f.end().ok());
-  // 4 beside 2, 5 behind 3.
+  // 4 is a sibling of 2, and 5 a child of 3.
   f.form({{4, 1, 2}, {5, 3, 2}}, false);
   f.contents.beginStep(f.stage, f.pages);
   EXPECT_TRUE(f.end().ok());
@@ -87,7 +87,7 @@ TEST(CacheContentsTest, APageThatWasNotCopiedIsFound) {
   ASSERT_TRUE(f.end().ok());
   f.form({{3, 0, 1}}, false);
   ASSERT_GT(f.stage.pageCopies().size(), 0u);
-  // No beginStep(): the copy is not made.
+  // Without beginStep() the copy is not made.
   Status status = f.end();
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.message(), "request 0, row 3 at position 1: position 0 of "
@@ -98,7 +98,7 @@ TEST(CacheContentsTest, RowsThatLeftAreNotInTheCache) {
   Fixture f;
   f.form({{0, -1, 0}, {1, 0, 1}, {2, 0, 1}}, true);
   f.contents.beginStep(f.stage, f.pages);
-  // 2 is confirmed while the step is computed: 1 leaves.
+  // Row 2 is confirmed while the step is computed, so row 1 leaves.
   EpochMark mark;
   mark.confirmed = 2;
   f.board.publish(mark);
@@ -110,7 +110,7 @@ TEST(CacheContentsTest, RowsThatLeftAreNotInTheCache) {
   EXPECT_TRUE(f.end().ok());
 }
 
-/// Two requests, the first of which has two full pages, which are kept.
+/// Two requests, the first of which has two full pages, which are pinned.
 struct SharingFixture {
   SharingFixture()
       : pages(CachePages::create({32, 8, 96}).take()), board(2),
@@ -141,8 +141,8 @@ struct SharingFixture {
     return status;
   }
 
-  /// A request of the same tokens that has the first `shared` pages of them
-  /// computed.
+  /// Returns a request with the same tokens, the first `shared` pages of which
+  /// are computed.
   static StepFrame openingFrame(int64_t shared) {
     StepFrame frame = opening(66, 1, 0);
     const StepFrame first = opening(66);
@@ -172,7 +172,7 @@ TEST(CacheContentsTest, APrefixIsWhoeversTokensAreTheSame) {
   }
 }
 
-/// Some other page, or one with other tokens before it.
+/// A different page, or a page with different tokens before it, is found.
 TEST(CacheContentsTest, APrefixOfOtherTokensIsFound) {
   SharingFixture f;
   StepFrame frame = SharingFixture::openingFrame(2);
@@ -182,15 +182,16 @@ TEST(CacheContentsTest, APrefixOfOtherTokensIsFound) {
             "its path's");
 }
 
-/// What a request computes itself has to be its own, whatever the tokens: here
-/// it goes on in the cache of a slot whose last request had the same.
+/// Rows that a request computes itself must be its own, whatever the tokens:
+/// here it continues in the cache of its slot's last request, which had the
+/// same tokens.
 TEST(CacheContentsTest, WhatIsNotOnesOwnIsFoundWhereNoneIsShared) {
   SharingFixture f;
   StepFrame last;
   last.closes = {0};
   last.unpins = {0, 1};
   ASSERT_TRUE(f.step(std::move(last)).ok());
-  // The same pages again, and as if its first rows had not been stored.
+  // The same pages again, as if the first rows had not been stored.
   StepFrame frame = SharingFixture::openingFrame(0);
   frame.rows.resize(40);
   ASSERT_TRUE(f.stage.enqueue(std::move(frame)));
@@ -205,8 +206,8 @@ TEST(CacheContentsTest, WhatIsNotOnesOwnIsFoundWhereNoneIsShared) {
             "its path's");
 }
 
-/// Two stages in a row under a random head that shares pages between requests:
-/// each row finds its path.
+/// Two stages under a random head that shares pages between requests: each row
+/// finds its path.
 TEST(CacheContentsTest, SharedPagesHoldTheirPathsWhateverHappens) {
   int64_t prefixes = 0;
   for (uint32_t seed = 0; seed < 100; ++seed) {

@@ -1,4 +1,4 @@
-//===- EventQueueTest.cpp - what happens when -----------------------------===//
+//===- EventQueueTest.cpp - the order of events ---------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ struct Recorder final : EventTarget {
   void onEvent(uint64_t what) override {
     seen.emplace_back(queue.now().count(), what);
     if (what == 100)
-      queue.schedule(Time(1), *this, 101); // the past: now
+      queue.schedule(Time(1), *this, 101); // a time in the past counts as now
   }
   EventQueue &queue;
   std::vector<std::pair<int64_t, uint64_t>> seen;

@@ -1,4 +1,4 @@
-//===- InvariantsTest.cpp - what holds, and what does not -----------------===//
+//===- InvariantsTest.cpp - invariants and their violations ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,8 +25,8 @@ TEST(ArrivalOrderTest, SeesOnlyWhatIsOvertaken) {
   EXPECT_TRUE(order.arrive(4).ok());
 }
 
-/// The frame `number` of the head, with guesses of request 0 in a chain: each
-/// node's parent is the one before.
+/// Returns the head's frame `number`, with guesses of request 0 in a chain:
+/// each node's parent is the node before.
 StepFrame frameOf(uint64_t number, std::vector<NodeId> nodes) {
   StepFrame frame;
   frame.launched = number;
@@ -50,7 +50,7 @@ StepFrame openingFrame(uint64_t number, NodeId first,
   return frame;
 }
 
-/// Two stages; rows 0 and 1 have left in frame 1, row 2 in frame 2, row 3 in
+/// Two stages. Rows 0 and 1 left in frame 1, row 2 in frame 2, and row 3 in
 /// frame 3.
 struct ThreeFrames {
   ThreeFrames() {

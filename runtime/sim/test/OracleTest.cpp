@@ -41,7 +41,7 @@ TEST(OracleTargetTest, AGivenListComesFirst) {
   EXPECT_EQ(target.next(path.add(8), 2), hashed.next(path, 2));
 }
 
-/// How often one of the first `count` candidates is right.
+/// Returns how often one of the first `count` candidates is right.
 double measuredRate(double acceptance, int64_t count) {
   OracleTarget target(3, 500);
   OracleDraft draft(9, 500, acceptance, Confidence::Calibrated);
@@ -89,7 +89,7 @@ TEST(OracleDraftTest, AsksInAnyOrderGetTheSameAnswers) {
     EXPECT_EQ(first[i].token, again[i].token);
     EXPECT_EQ(first[i].confidence, again[i].confidence);
   }
-  // A wider answer begins like a narrow one.
+  // A longer list of candidates begins like a shorter one.
   draft.guess(path, 42, 2, again);
   EXPECT_EQ(again[0].token, first[0].token);
   EXPECT_EQ(again[1].token, first[1].token);

@@ -1,12 +1,13 @@
-//===- PlantedFaultsTest.cpp - that each invariant is needed --------------===//
+//===- PlantedFaultsTest.cpp - each invariant is needed -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Faults are planted in a run whose tokens come out right all the same. The
-// invariant that is broken finds each; without it the run ends well.
+// Plants faults in runs whose tokens are right all the same. The violated
+// invariant finds each fault; if the invariant is not checked, the run
+// succeeds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +22,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Three stages and a draft whose guesses never come true: none is waited for,
-/// whatever becomes of it.
+/// Three stages and a draft whose guesses never come true, so that nothing
+/// waits for a guess, whatever happens to it.
 SimulationConfig wrongGuesses() {
   SimulationConfig config;
   config.stages.assign(3, {.byRows = {milliseconds(10)},
@@ -53,7 +54,7 @@ void expectFound(const SimulationConfig &config, const std::string &what) {
       << result.status().message();
 }
 
-/// The planted fault leads to a run whose tokens are right.
+/// Expects that the run with the planted fault gives the right tokens.
 void expectUnseen(const SimulationConfig &config) {
   Expected<SimulationResult> result = simulate(config);
   ASSERT_TRUE(result) << result.status().message();
@@ -62,7 +63,7 @@ void expectUnseen(const SimulationConfig &config) {
 
 TEST(PlantedFaultsTest, GuessesOutOfTurn) {
   SimulationConfig config = wrongGuesses();
-  // One by one, so that there is a turn to be lost.
+  // Frames are not fused, so that there is an order to violate.
   config.stageLimits.fuse = false;
   config.faults.lateGuesses = 0.3;
   expectFound(config, "has come out of turn");
@@ -86,8 +87,8 @@ TEST(PlantedFaultsTest, CancelsThatOvertake) {
   expectUnseen(config);
 }
 
-/// The ranks themselves miss what was overtaken, as if it were lost; but a run
-/// that breaks off without a loss is one that fails.
+/// The ranks themselves notice overtaken frames as if they were lost. A run
+/// that breaks off without a loss fails.
 TEST(PlantedFaultsTest, FramesThatOvertake) {
   SimulationConfig config = wrongGuesses();
   for (LinkTimes &link : config.links)
@@ -98,7 +99,7 @@ TEST(PlantedFaultsTest, FramesThatOvertake) {
   expectFound(config, "is due: ");
 }
 
-/// Of a request that has started and whose tokens are right.
+/// The request has started, and its tokens are right.
 TEST(PlantedFaultsTest, DeadlinesThatAreForgotten) {
   SimulationConfig config = wrongGuesses();
   config.requests[0].asked.deadline = milliseconds(500);

@@ -24,7 +24,7 @@ TEST(SeedsTest, TwoThousandRunsWithFaultsEndWell) {
   }
 }
 
-// What the scenarios are for does happen in them.
+// The events that the scenarios are made for do occur in them.
 TEST(SeedsTest, ScenariosPreemptShareAndRunOutOfTime) {
   int64_t preempted = 0, shared = 0, timeouts = 0, cancelled = 0, cut = 0;
   int64_t prefixWaits = 0;
@@ -67,8 +67,8 @@ TEST(SeedsTest, FaultsChangeTheScheduleAndNotTheTokens) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     SimulationConfig faulty = makeScenario(seed, true);
     SimulationConfig calm = makeScenario(seed, false);
-    // Users who change their mind do so at a time, not at a token; so do
-    // deadlines.
+    // Users who cancel do so at a time, not at a token, and deadlines are times
+    // as well.
     for (SimulationConfig *config : {&faulty, &calm})
       for (SimRequest &request : config->requests) {
         request.cancelled.reset();

@@ -30,7 +30,7 @@ struct Fixture {
   Seen seen;
 };
 
-// 1 byte a nanosecond, 100 ns away.
+// One byte takes 1 ns, and the latency is 100 ns.
 const LinkTimes plain{Time(100), 1e9};
 
 TEST(LinkTest, MessagesWaitForThoseBeforeThem) {
@@ -39,7 +39,7 @@ TEST(LinkTest, MessagesWaitForThoseBeforeThem) {
   EXPECT_EQ(f.link.send(2, 30, Time(0)), Time(180));
   f.run();
   EXPECT_EQ(f.seen, (Seen{{150, 1}, {180, 2}}));
-  // The link is free again: only size and latency count.
+  // The link is free again, so only size and latency count.
   f.link.send(3, 10, Time(0));
   f.run();
   EXPECT_EQ(f.seen.back(), (std::pair<int64_t, int>{290, 3}));

@@ -1,4 +1,4 @@
-//===- SimulationPlanTest.cpp - runs of described machines ----------------===//
+//===- SimulationPlanTest.cpp - simulations of described machines ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -99,7 +99,7 @@ TEST(SimulationPlanTest, StagesTakeWhatWasMeasured) {
   };
   EXPECT_NEAR(millis(1), 5, 1e-5);
   EXPECT_NEAR(millis(8), 9, 1e-5);
-  // Half way between level and the line.
+  // Half way between a constant and the line.
   EXPECT_NEAR(millis(3), (5 + 5 + 4 * 2 / 7.0) / 2, 0.01);
   EXPECT_NEAR(millis(64), 72, 2);
 }
@@ -118,7 +118,7 @@ TEST(SimulationPlanTest, PromptChunksKeepTheLatency) {
   EXPECT_EQ(plan->config.head.prefillRows, 512);
 }
 
-/// The draft's node computes slower than it reads, so that many rows of a
+/// The draft's node computes more slowly than it reads, so many rows of a
 /// prompt would be a long stretch there.
 TEST(SimulationPlanTest, PromptChunksKeepTheLatencyAtTheDraft) {
   std::string whole(text);
@@ -143,8 +143,8 @@ TEST(SimulationPlanTest, PromptChunksKeepTheLatencyAtTheDraft) {
   EXPECT_LT(plan->config.head.prefillRows, without->config.head.prefillRows);
 }
 
-/// Without guesses nothing fills the stages behind the certain row, and each
-/// more is a hop more.
+/// Without guesses nothing fills the stages after the certain row, and each
+/// stage adds a hop.
 TEST(SimulationPlanTest, StagesFollowFromTheAcceptance) {
   PlanOptions options;
   Expected<SimulationPlan> plan = planSimulation(fileOf(true), options);
@@ -175,7 +175,7 @@ TEST(SimulationPlanTest, ThePlainPipelineIsPredictedByThePlanningModel) {
               0.02);
 }
 
-/// Stages that are no neighbours never talk, and need no way.
+/// Stages that are not neighbours exchange no messages and need no link.
 TEST(SimulationPlanTest, LinksAreNeededWhereSomethingTravels) {
   std::string whole(text);
   whole.replace(whole.find("DRAFT"), 5, "  - {name: d, like: n0, draft: true}");

@@ -19,7 +19,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// `stages` stages of 10 ms each, whose rows are free, on links of 1 ms.
+/// Returns a pipeline of `stages` stages of 10 ms each, in which rows cost
+/// nothing, with links of 1 ms.
 SimulationConfig pipeline(int64_t stages, SpeculationMode mode) {
   SimulationConfig config;
   for (int64_t s = 0; s < stages; ++s)
@@ -74,7 +75,7 @@ TEST(SimulationTest, IdleStagesTakeTheirTimeToWakeUp) {
   EXPECT_NEAR(run(config).tokensPerSecond(), 1 / 0.048, 1e-6);
 }
 
-/// Rows that leave behind each other are fused where the stage was asleep.
+/// Rows that leave one after the other are fused if the stage was asleep.
 TEST(SimulationTest, WhatComesWhileAStageWakesUpSharesItsStep) {
   SimulationConfig config = pipeline(2, SpeculationMode::Sync);
   config.acceptance = 1;
@@ -104,8 +105,8 @@ TEST(SimulationTest, APerfectDraftFillsThePipeline) {
   config.acceptance = 1;
   SimulationResult result = run(config);
   EXPECT_EQ(result.speculation.accepted, result.speculation.launched);
-  // At least a token for each step of the slowest stage but for the ends; rows
-  // are free, so several share a step.
+  // At least one token for each step of the slowest stage, except at the ends;
+  // rows cost nothing, so several share a step.
   EXPECT_GT(result.tokensPerSecond(), 95.0);
 }
 
@@ -115,7 +116,7 @@ TEST(SimulationTest, GuessesThatNeverComeTrueCostNextToNothing) {
   config.acceptance = 0;
   SimulationResult result = run(config);
   EXPECT_EQ(result.speculation.accepted, 0);
-  // The head is one link farther from the first stage here.
+  // Here the head is one link farther from the first stage.
   EXPECT_GT(result.tokensPerSecond(), 0.98 / 0.045);
   EXPECT_EQ(result.requests[0].tokens, plain.requests[0].tokens);
 }
@@ -164,9 +165,9 @@ TEST(SimulationTest, AtMostOneMessageForEachStepAndHop) {
       continue;
     const StageOutcome &stage = result.workers[hop.from];
     ASSERT_EQ(stage.rank, hop.from);
-    // Frames without rows pass as well: at least one opens, one closes.
+    // Frames without rows pass too: at least one opens and one closes.
     EXPECT_LE(hop.data.messages, stage.core.steps + stage.core.tombstones + 2);
-    // One cancel for each epoch and rank at most.
+    // At most one cancel for each epoch and rank.
     EXPECT_LE(hop.control.messages,
               static_cast<uint64_t>(result.speculation.epochs) + 1);
   }
@@ -216,7 +217,8 @@ TEST(SimulationTest, HeadAndDraftCanShareTheFirstStagesRank) {
   EXPECT_EQ(result.workers[0].role, "draft");
   EXPECT_EQ(result.workers[0].rank, 0);
   EXPECT_EQ(result.workers[1].rank, 0);
-  // One device: both together are never busier than the time that passes.
+  // Both share one device, so together they are never busier than the time that
+  // passes.
   EXPECT_LE(result.workers[0].work.busy + result.workers[1].work.busy,
             result.end);
 }

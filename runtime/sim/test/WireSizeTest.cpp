@@ -1,4 +1,4 @@
-//===- WireSizeTest.cpp - sizes are the codec's ---------------------------===//
+//===- WireSizeTest.cpp - sizes are those of the codec --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ using namespace sluice::sim;
 
 namespace {
 
-/// What the real codec makes of it.
+/// Returns the size of what the real codec writes.
 int64_t encodedBytes(const StepFrame &frame, int64_t width) {
   comm::FrameCodec codec(1, {});
   std::vector<uint8_t> data(frame.rows.size() * size_t(width) * 4);

@@ -32,7 +32,7 @@ TEST(JoinMessagesTest, SpansReachFromSentToArrived) {
       event(Kind::Message, 0, 110, {1, 640, 2, 8}), // overtakes nothing
       event(Kind::Message, 0, 120, {2, 640, 2, 7}), // to another rank
       event(Kind::Control, 0, 130, {1, 60, 0, 7}),
-      event(Kind::Control, 0, 135, {1, 60, 3, 7}),  // of another request
+      event(Kind::Control, 0, 135, {1, 60, 3, 7}),  // a mark of another request
       event(Kind::Message, 0, 140, {1, 640, 2, 9}), // never seen to arrive
       event(Kind::Token, 0, 150, {0, 5}),
   };

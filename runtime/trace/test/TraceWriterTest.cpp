@@ -28,7 +28,7 @@ nlohmann::json readBack(const std::string &path) {
   return nlohmann::json::parse(stream);
 }
 
-/// The events of the list that have this name.
+/// Returns the events of the list with this name.
 std::vector<nlohmann::json> named(const nlohmann::json &trace,
                                   const std::string &name) {
   std::vector<nlohmann::json> found;
@@ -83,7 +83,7 @@ TEST(TraceWriterTest, EveryKindIsWellFormed) {
   }
   ASSERT_TRUE(writer->finish().ok());
   nlohmann::json trace = readBack(path);
-  // Messages and controls have a beginning and an end.
+  // Messages and controls have a begin event and an end event.
   EXPECT_EQ(trace["traceEvents"].size(), size_t(kindCount) + 2);
   std::map<std::string, int> types;
   for (const nlohmann::json &one : trace["traceEvents"]) {
