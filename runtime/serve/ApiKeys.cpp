@@ -1,4 +1,4 @@
-//===- ApiKeys.cpp - who may use the server -------------------------------===//
+//===- ApiKeys.cpp - the API keys that the server accepts -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -44,7 +44,7 @@ Status ApiKeys::add(std::string_view key, const KeyTerms &its) {
   return {};
 }
 
-/// The whole file; also of a pipe, as `--api-key-file <(...)` gives one.
+/// Reads the whole file, which may be a pipe, as `--api-key-file <(...)` gives.
 static Status readFile(const std::string &path, std::string &text,
                        mode_t &mode) {
   auto problem = [&path](const std::string &what) {
@@ -83,7 +83,7 @@ static std::string_view trimmed(std::string_view line) {
   return line.substr(first, line.find_last_not_of(blanks) - first + 1);
 }
 
-/// The words of a line, one after the other.
+/// Removes and returns the first word of a line.
 static std::string_view takeWord(std::string_view &line) {
   line = trimmed(line);
   size_t end = std::min(line.find_first_of(" \t"), line.size());
@@ -99,7 +99,8 @@ static bool readNumber(std::string_view text, Number &number) {
   return error == std::errc() && last == end;
 }
 
-/// LOW..HIGH, or LOW alone: nothing more urgent than that.
+/// Reads LOW..HIGH, or LOW alone, which allows no priority more urgent than
+/// LOW.
 static bool readPriorities(std::string_view text, KeyTerms &terms) {
   constexpr std::string_view dots = "..";
   size_t split = text.find(dots);
@@ -112,8 +113,8 @@ static bool readPriorities(std::string_view text, KeyTerms &terms) {
          terms.maxPriority <= max;
 }
 
-/// Reads what stands behind a key. Errors never quote a word: it may be a part
-/// of a key that has a space in it.
+/// Reads the terms behind a key. Errors never quote a word: it may be a part of
+/// a key that has a space in it.
 static Status readTerms(std::string_view line, KeyTerms &terms) {
   while (true) {
     std::string_view word = takeWord(line);

@@ -1,14 +1,15 @@
-//===- ApiKeys.h - who may use the server ---------------------------------===//
+//===- ApiKeys.h - the API keys that the server accepts -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The keys that requests must carry one of: `Authorization: Bearer KEY`
-// (RFC 6750). A key file has one key a line; empty lines and lines that begin
-// with '#' are comments, spaces around a key are not part of it. Behind a key,
-// and a space, there can be what it is entitled to (KeyTerms):
+// Reads and checks API keys. Where the server has keys, a request must carry
+// one as `Authorization: Bearer KEY` (RFC 6750). A key file has one key on each
+// line. Empty lines and lines that begin with '#' are skipped, and spaces
+// around a key are not part of it. What the key is entitled to (KeyTerms) may
+// follow the key:
 //
 //   KEY [weight=W] [max-running=N] [priority=LOW[..HIGH]]
 //
@@ -29,37 +30,38 @@
 
 namespace sluice::serve {
 
-/// Immutable once made; then thread-safe.
+/// Thread-safe once all keys have been added.
 class ApiKeys {
 public:
   static constexpr size_t maxKeys = 10'000;
   static constexpr size_t maxKeyBytes = 512;
   static constexpr int64_t maxFileBytes = int64_t{8} << 20;
 
-  /// Adds a key. Errors: it is empty, too long, has characters other than
-  /// visible ASCII (no header can carry it), or there are too many.
+  /// Adds a key. Fails if the key is empty, too long or not visible ASCII (no
+  /// header could carry it), or if there are too many keys.
   Status add(std::string_view key, const KeyTerms &terms = {});
 
-  /// Adds the keys of a file. Errors: it cannot be read, is too large, a key of
-  /// it is none, or it has none; they name the line and never the key.
-  /// `*warning` is set where others than the owner can read the file.
+  /// Adds the keys of a file. Fails if the file cannot be read, is too large,
+  /// has no key, or has a line that is not valid; the message names the line
+  /// and never the key. Sets `*warning` if users other than the owner can read
+  /// the file.
   Status addFile(const std::string &path, std::string *warning);
 
-  /// Without keys, everybody may do everything.
+  /// Returns whether requests need a key, which they do once any key was added.
   bool required() const { return !digests.empty(); }
-  /// Of a key that find() has found.
+  /// Returns the terms of a key that find() has returned.
   const KeyTerms &termsOf(size_t key) const { return terms[key]; }
 
-  /// The number of the key that the value of an Authorization field carries;
-  /// null: there is no such field. Takes as long for one key as for another,
-  /// right or wrong: digests of equal length are compared, always all of them
-  /// to the end.
+  /// Returns the number of the key that an Authorization field carries; null if
+  /// `authorization` is null or its key is wrong. Takes the same time for every
+  /// key, right or wrong: it compares digests of equal length, and always all
+  /// of them to the end.
   std::optional<size_t> find(const std::string *authorization) const;
 
 private:
   using Digest = std::array<uint8_t, 32>;
   std::vector<Digest> digests;
-  std::vector<KeyTerms> terms; ///< of each
+  std::vector<KeyTerms> terms; ///< [key]
 };
 
 } // namespace sluice::serve

@@ -23,9 +23,9 @@ using namespace sluice::serve;
 
 using std::chrono::milliseconds;
 
-/// How often a wait looks up.
+/// How often waits check their conditions.
 static constexpr milliseconds glance{50};
-/// For the last answers to reach their clients.
+/// Time for the last answers to reach their clients.
 static constexpr milliseconds farewell{1000};
 
 static Time fromSeconds(double seconds) {
@@ -115,7 +115,8 @@ makeAccess(const ServeOptions &options, std::vector<std::string> &warnings) {
   return access;
 }
 
-/// Each connection takes a file descriptor, of which shells give few.
+/// Raises the limit of open files, since each connection takes a file
+/// descriptor, and warns if there are too few.
 static void allowConnections(const http::ServerOptions &http,
                              std::vector<std::string> &warnings) {
   constexpr int64_t links = 64; // and the model's files
@@ -216,7 +217,7 @@ const std::vector<std::string> &ApiServer::warnings() const {
 }
 
 //===----------------------------------------------------------------------===//
-// The end
+// Shutting down
 //===----------------------------------------------------------------------===//
 
 void ApiServer::drain(const std::function<bool()> &hurry) {
@@ -232,20 +233,20 @@ void ApiServer::stop() {
   if (!impl->server)
     return;
   impl->endpoints->refuseNew();
-  // Again and again: one may just have come.
+  // Repeated, because a session may just have arrived.
   do {
     std::vector<std::shared_ptr<Session>> sessions;
     insist([&] { sessions = impl->table.all(); });
     for (const std::shared_ptr<Session> &session : sessions)
       session->abort(Session::Reason::Stopping);
   } while (!impl->table.waitEmpty(pipeline::now() + glance));
-  // Streams of those who watch end, then answers get the time to be sent.
+  // First the event streams of watchers end, then answers get time to be sent.
   impl->monitor.stop();
   impl->server->drain();
   for (Time until = pipeline::now() + farewell;
        impl->server->open() > 0 && pipeline::now() < until;)
     std::this_thread::sleep_for(milliseconds(1));
-  // With the last connections, also those that nobody had accepted yet.
+  // Destroys the last connections, also those not accepted yet.
   impl->server.reset();
   impl->pool.stop();
 }

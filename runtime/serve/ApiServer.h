@@ -5,21 +5,21 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Serves a model over HTTP: the API of OpenAI, metrics, a web page. Endpoints.h
-// says what is where.
+// Serves a model over HTTP: the API of OpenAI, metrics and a web page.
+// Endpoints.h lists the endpoints.
 //
-//   HeadEngine engine(headLoop);
+//   HeadEngine engine(failure("the model is being loaded"));
 //   Expected<std::unique_ptr<ApiServer>> server =
 //       ApiServer::create(options, modelOptions, version, engine);
 //   Status started = (*server)->start();
-//   engine.ready();
+//   engine.ready(headLoop, weights);
 //   ... until a signal comes ...
 //   (*server)->drain([] { return aSecondSignalCame(); });
 //   headLoop.close();
 //
-// Threads: the HTTP server's, those of the pool (ServeOptions::threads), and
-// one that looks after the metrics, the log and /status/events. None of them
-// computes anything of the model, and the engine waits for none.
+// The server uses the threads of the HTTP server, those of the work pool
+// (ServeOptions::threads), and one for the metrics, the log and /status/events.
+// None of them computes anything of the model, and the engine waits for none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,39 +37,40 @@
 
 namespace sluice::serve {
 
-/// Belongs to one thread; url() and port() may be asked by any.
+/// Belongs to one thread; any thread may call url() and port().
 class ApiServer {
 public:
-  /// Listens; connections wait until start(). Where the options name the model
-  /// or a template file, that replaces what `model` has. `engine` outlives the
-  /// server; it need not be ready. Errors: an option that is not valid, a file
-  /// that cannot be read, an address that cannot be listened on, a template
-  /// that does not compile.
+  /// Makes a server that listens; connections wait until start(). A model name
+  /// or a template file in `options` replaces what `model` has. `engine` must
+  /// outlive the server and need not be ready yet. Fails if an option is not
+  /// valid, a file cannot be read, the address cannot be listened on, or a
+  /// template does not compile.
   static Expected<std::unique_ptr<ApiServer>>
   create(const ServeOptions &options, openai::ModelOptions model,
          const std::string &version, ServingEngine &engine);
-  /// stop().
+  /// Calls stop().
   ~ApiServer();
   ApiServer(const ApiServer &) = delete;
   ApiServer &operator=(const ApiServer &) = delete;
 
-  /// Errors: there are no threads to be had.
+  /// Starts all threads. Fails if the system gives no threads.
   Status start();
 
   uint16_t port() const;
-  /// Where it can be reached from this machine: "http://127.0.0.1:8000".
+  /// Returns the URL of the server on this machine: "http://127.0.0.1:8000".
   std::string url() const;
-  /// What the user should know: lines for people.
+  /// Returns messages that the user should see.
   const std::vector<std::string> &warnings() const;
 
-  /// Takes no new requests (503, and /health says so) and waits until those
-  /// that are under way have ended, for ServeOptions::drainSeconds at most or
-  /// until `hurry` is true, which is asked every 50 ms. What is left then ends
-  /// as cancelled, with an error for its client. Then stop().
+  /// Ends the server gracefully. Refuses new requests (503, and /health says
+  /// so) and waits until the running requests have ended, for at most
+  /// ServeOptions::drainSeconds or until `hurry`, which is called every 50 ms,
+  /// returns true. Requests that still run then end as cancelled, with an error
+  /// for their clients. Finally calls stop().
   void drain(const std::function<bool()> &hurry);
 
-  /// Ends what is under way and all connections. Waits until the engine has
-  /// told the ends of all requests. May be called again.
+  /// Ends all requests and connections. Blocks until the engine has reported
+  /// the end of every request. May be called again.
   void stop();
 
 private:

@@ -1,4 +1,4 @@
-//===- BeginQueue.cpp - requests that wait to be read ---------------------===//
+//===- BeginQueue.cpp - a fair queue of unread requests -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,8 +28,8 @@ void BeginQueue::push(Entry entry) {
   entries.splice(entries.end(), added);
 }
 
-/// The queue whose tenant has used the least, the one that waits longest among
-/// equals; null: none may go on.
+/// Returns the queue of a tenant that has used the least; null if none may
+/// begin. Ties go to any of the tenants.
 const BeginQueue::TenantQueue *BeginQueue::nextQueue(int64_t max) const {
   const TenantQueue *next = nullptr;
   for (const auto &[tenant, queue] : queues)

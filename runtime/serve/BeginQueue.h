@@ -1,14 +1,15 @@
-//===- BeginQueue.h - requests that wait to be read -----------------------===//
+//===- BeginQueue.h - a fair queue of unread requests ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The requests that wait to be read, served fairly between tenants: next is the
-// one whose tenant has used the least time so far (start-time fair queueing:
-// Goyal, Vin, Cheng, SIGCOMM 1996). A tenant that has been away starts at the
-// time of those that are here, so that nobody saves up a turn.
+// Holds the requests that wait to be read, and serves them fairly between
+// tenants: the next one belongs to the tenant that has used the least time so
+// far (start-time fair queueing: Goyal, Vin, Cheng, SIGCOMM 1996). A tenant
+// that comes back after a pause starts at the virtual time of the active
+// tenants, so no tenant can save up time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,39 +29,43 @@ namespace sluice::serve {
 
 class WorkItem;
 
-/// Thread-compatible: its owner locks. No method costs more than O(what waits).
+/// Not thread-safe: its owner locks. No method costs more than O(entries).
 class BeginQueue {
 public:
   struct Entry {
     std::shared_ptr<WorkItem> item;
     TenantId tenant = 0;
-    Time until{0}; ///< when it expires; 0: never
+    Time until{0}; ///< when the entry expires; 0: never
   };
 
-  /// Appends an entry behind those of its tenant. `until` must not go back from
-  /// call to call, but for 0. Without memory for it, all is as before.
+  /// Appends an entry behind those of its tenant. Except for 0, `until` must
+  /// not decrease from call to call. If memory runs out, throws and changes
+  /// nothing.
   void push(Entry entry);
 
   bool empty() const { return entries.empty(); }
   int64_t size() const { return static_cast<int64_t>(entries.size()); }
 
-  /// Whether there is one whose tenant has fewer than `max` under way.
+  /// Returns whether an entry waits whose tenant has fewer than `max` in
+  /// progress.
   bool hasNext(int64_t max) const { return nextQueue(max) != nullptr; }
-  /// Takes out the next one of those, and counts it as under way until
-  /// finished().
+  /// Removes and returns the next such entry, and counts it as in progress
+  /// until finished().
   Entry takeNext(int64_t max);
-  /// What a tenant had under way has ended, and has used so much time.
+  /// Reports that an entry of `tenant` has ended and took `used`.
   void finished(TenantId tenant, Time used);
 
-  /// When the first entry expires; 0: none does.
+  /// Returns when the first entry expires; 0 if it never does.
   Time firstExpiry() const;
-  /// Takes out the first entry; firstExpiry() has come.
+  /// Removes and returns the first entry. Call it once firstExpiry() has
+  /// passed.
   Entry takeExpired();
 
-  /// Takes out the entry of this item; an empty one where there is none.
+  /// Removes and returns the entry of `item`; an empty entry if there is none.
   Entry withdraw(const WorkItem &item);
-  /// Takes out the last entry of the tenant that has the most, if `newcomer`
-  /// has at least two fewer; an empty one otherwise.
+  /// Removes and returns the last entry of the tenant that has the most
+  /// entries, if `newcomer` has at least two fewer; otherwise returns an empty
+  /// entry.
   Entry takeFromMost(TenantId newcomer);
 
 private:
@@ -75,10 +80,10 @@ private:
   Entry take(Entries::iterator entry);
   void forgetIfIdle(TenantId tenant);
 
-  Entries entries; ///< in the order of their arrival
-  std::unordered_map<TenantId, TenantQueue>
-      queues;          ///< of tenants that are here
-  Time virtualTime{0}; ///< what the tenant of the latest takeNext() had used
+  Entries entries; ///< in the order of arrival
+  /// The queues of tenants that have entries waiting or in progress.
+  std::unordered_map<TenantId, TenantQueue> queues;
+  Time virtualTime{0}; ///< time used by the tenant of the latest takeNext()
 };
 
 } // namespace sluice::serve

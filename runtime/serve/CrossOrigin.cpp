@@ -1,4 +1,4 @@
-//===- CrossOrigin.cpp - which web pages may use the server ---------------===//
+//===- CrossOrigin.cpp - permission for web pages of other origins --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,8 @@
 using namespace sluice;
 using namespace sluice::serve;
 
-/// Scheme, host and perhaps a port, nothing behind them, in small letters.
+/// Returns whether `text` is a scheme, host and optional port in lower case,
+/// with nothing behind them.
 static bool isOrigin(const std::string &text) {
   size_t scheme = text.find("://");
   if (scheme == text.npos || scheme == 0 || scheme + 3 == text.size())
@@ -56,8 +57,8 @@ bool CrossOrigin::isPreflight(const http::Request &request) const {
          request.field("Access-Control-Request-Method");
 }
 
-/// The names of fields that a page may send: those that it asks for, where they
-/// are a list of names that is not too long.
+/// Returns the names of fields that a page may send: those that it asks for, if
+/// they are a list of names that is not too long; otherwise the usual ones.
 static std::string allowedFields(const http::Request &request) {
   constexpr size_t longest = 2048;
   const std::string usual = "Authorization, Content-Type, X-Request-Id";
@@ -85,7 +86,7 @@ http::Fields CrossOrigin::preflightFields(const http::Request &request) const {
 http::Fields CrossOrigin::fields(const http::Request &request) const {
   if (!all && origins.empty())
     return {};
-  // An answer that is kept must not serve another origin.
+  // With Vary, a cached answer does not serve another origin.
   http::Fields answer = {{"Vary", "Origin"}};
   std::string origin = permission(request);
   if (origin.empty())

@@ -1,4 +1,4 @@
-//===- Endpoints.cpp - what the server answers where ----------------------===//
+//===- Endpoints.cpp - the server's endpoints -----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,8 +23,8 @@ using namespace sluice::serve;
 
 using openai::ApiError;
 
-/// When to come back where a request waits for another server to take over, or
-/// for this one to be ready.
+/// Retry-After, in seconds, for a client that waits until another server takes
+/// over or this one is ready.
 static constexpr int restartSeconds = 5;
 static constexpr std::string_view jsonType = "application/json";
 
@@ -51,7 +51,7 @@ void Endpoints::handle(const std::shared_ptr<http::Exchange> &exchange) {
   if (access.sharing.isPreflight(request))
     return responder.reply(204, "", "",
                            access.sharing.preflightFields(request));
-  // If it throws, the responder has gone, and answered.
+  // If it throws, the responder's destructor has answered.
   (void)guarded([&] {
     dispatch(std::move(responder));
     return Status();
@@ -72,14 +72,14 @@ Endpoints::responderFor(std::shared_ptr<http::Exchange> exchange) const {
 }
 
 //===----------------------------------------------------------------------===//
-// To the handlers
+// Dispatch
 //===----------------------------------------------------------------------===//
 
 static bool isMethod(std::string_view wanted, const std::string &method) {
   return wanted == method || (wanted == "GET" && method == "HEAD");
 }
 
-/// Null: the page has no such file.
+/// Returns the file of the page at `path`, or null.
 static const PageFile *pageFile(std::string_view path) {
   for (const PageFile &file : pageFiles())
     if (file.path == path)
@@ -99,8 +99,8 @@ static void sendFile(Responder responder, const PageFile &file) {
        {"Cache-Control", "no-cache"}});
 }
 
-/// The route of a request, or null; `*samePath` becomes one that takes another
-/// method, where there is one.
+/// Returns the route of a request, or null. Sets `*samePath` to a route with
+/// this path and another method, if there is one.
 const Endpoints::Route *Endpoints::findRoute(const http::Request &request,
                                              const Route **samePath) {
   const Route *found = nullptr;
@@ -115,7 +115,7 @@ const Endpoints::Route *Endpoints::findRoute(const http::Request &request,
   return found;
 }
 
-/// Whether it has a key, where one is needed.
+/// Returns whether the request has a valid key, or needs none.
 bool Endpoints::mayUse(const http::Request &request) const {
   return !access.keys.required() ||
          access.keys.find(request.field("Authorization"));
@@ -172,7 +172,7 @@ void Endpoints::dispatch(Responder responder) {
                  0, {{"Allow", allowed}});
 }
 
-/// Error: why there are no new requests for text.
+/// Fails if there can be no new requests for text, and says why.
 Status Endpoints::ready() const {
   if (refusing.load(std::memory_order_relaxed))
     return failure("the server is shutting down");
@@ -180,7 +180,7 @@ Status Endpoints::ready() const {
 }
 
 //===----------------------------------------------------------------------===//
-// What is answered at once
+// Handlers that answer at once
 //===----------------------------------------------------------------------===//
 
 void Endpoints::health(Responder responder) {
@@ -227,7 +227,7 @@ void Endpoints::model(Responder responder, std::string_view name) {
   responder.json(answer.take());
 }
 
-/// The id of {"request_id": id}; null: it is something else.
+/// Returns the id of {"request_id": id}; null for any other body.
 static std::optional<std::string> requestIdOf(const std::string &body) {
   constexpr size_t longest = 4096;
   if (body.size() > longest)
@@ -256,7 +256,7 @@ void Endpoints::abortRequest(Responder responder) {
   std::shared_ptr<Session> session = parts.sessions.table.find(*id);
   if (!session)
     session = parts.sessions.table.find(caller.ownId(*id));
-  // What others have begun is not there.
+  // A request of another tenant is treated as one that does not exist.
   if (!session || !caller.mayTouch(session->caller()))
     return responder.fail({.status = 404,
                            .message = "no request of that id is under way",
@@ -266,15 +266,15 @@ void Endpoints::abortRequest(Responder responder) {
 }
 
 //===----------------------------------------------------------------------===//
-// What takes longer
+// Handlers that take longer
 //===----------------------------------------------------------------------===//
 
-/// Whether the body is of a type that is read; answers if not.
+/// Returns whether the body has a type that is read; answers 415 if not.
 bool Endpoints::takesBody(Responder &responder) {
   const http::Request &request = responder.request();
   const std::string *field = request.field("Content-Type");
-  // A browser asks whether a page of another origin may send JSON; other types
-  // and no type at all it sends without asking.
+  // For JSON, a browser asks whether a page of another origin may send it;
+  // other types, and a body without a type, it sends without asking.
   const bool isPage = request.field("Origin");
   std::string_view type = field ? std::string_view(*field) : "";
   type = type.substr(0, type.find(';'));
@@ -306,17 +306,17 @@ Caller Endpoints::callerOf(const http::Request &request) const {
     return {.tenant = static_cast<TenantId>(*key) + 1,
             .hasKey = true,
             .terms = access.keys.termsOf(*key)};
-  // Keys have small numbers, networks those with the highest bit.
+  // Numbers of keys are small; those of networks have the highest bit set.
   return {.tenant = http::networkOf(request.peerAddress)};
 }
 
-/// For seeds, which nobody should guess, and ids, which nobody may.
+/// For seeds, which should be hard to guess, and ids, which must be.
 static uint64_t randomNumber() {
   std::random_device source;
   return (uint64_t{source()} << 32) | source();
 }
 
-/// What a client may call its request: visible ASCII, not long.
+/// Returns whether `id` may be a client's request id: short visible ASCII.
 static bool isClientId(const std::string &id) {
   constexpr size_t longest = 256;
   return !id.empty() && id.size() <= longest &&
@@ -354,7 +354,7 @@ void Endpoints::chatCompletions(Responder responder) {
 
 namespace {
 
-/// A request that is answered by reading it.
+/// A request whose answer is complete once it has been read.
 class ReadingJob final : public WorkItem {
 public:
   using Answer = openai::ApiExpected<std::string> (*)(
@@ -382,7 +382,7 @@ public:
   void proceed() override {}
 
 private:
-  /// False: it takes too long for this pace.
+  /// Returns false if reading takes too long for this pace.
   bool read(Pace pace) {
     http::Exchange &exchange = responder.exchange();
     if (exchange.gone()) {
@@ -446,7 +446,7 @@ void Endpoints::detokenize(Responder responder) {
          });
 }
 
-/// Parsing refuses what the model cannot do.
+/// Always an error, because the parser refuses what the model cannot do.
 void Endpoints::embeddings(Responder responder) {
   onPool(std::move(responder),
          [](std::string_view body, const openai::RequestContext &context)

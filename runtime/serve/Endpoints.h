@@ -1,36 +1,39 @@
-//===- Endpoints.h - what the server answers where ------------------------===//
+//===- Endpoints.h - the server's endpoints -------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-//   POST /v1/completions  /v1/chat/completions     sessions
-//   POST /v1/embeddings  /tokenize  /detokenize    read on the pool's threads
+// Dispatches each HTTP request to the handler of its endpoint:
+//
+//   POST /v1/completions  /v1/chat/completions     make a Session
+//   POST /v1/embeddings  /tokenize  /detokenize    run on the work pool
 //   GET  /v1/models  /v1/models/NAME
-//   POST /abort_request   {"request_id": id}, one that an answer has or that
-//                         X-Request-Id gave; 404 where none of this key's is
-//                         under way
+//   POST /abort_request   {"request_id": id}, with an id from an answer or from
+//                         X-Request-Id; 404 if this key has no such request
 //   GET  /health          200, or 503: not ready, broken, stuck (Monitor), or
 //                         shutting down
 //   GET  /version  /metrics  /status/events
 //   GET  / and its files  the web page
 //
-// Keys. Where there are keys, all of it needs one (401), but /health, /version,
-// /metrics and the page, which asks for a key itself: what they tell is no
-// secret, and probes, collectors and browsers have no key.
+// Keys. If the server has keys, every endpoint needs one (401), except /health,
+// /version, /metrics and the page, which asks the user for a key itself. Their
+// answers are no secret, and probes, metrics collectors and browsers have no
+// key.
 //
-// Types of bodies. application/json with any parameters, as everybody sends it.
-// From programs also no type at all, and application/x-www-form-urlencoded, as
-// curl says where its user says nothing. Not so from a web page (which sends
-// Origin): a page of another origin could send both without being asked whether
-// it may. Anything else is answered with 415, as in vLLM. (llama.cpp takes any
-// type.) So is a body with a Content-Encoding.
+// Types of bodies. A body must be application/json, with any parameters. From
+// programs, the server also takes a missing type and
+// application/x-www-form-urlencoded, which curl sends by default. It does not
+// take those two from a web page (a request with Origin), because a browser
+// lets a page of another origin send both without asking for permission. Other
+// types, and bodies with a Content-Encoding, get 415, as in vLLM. (llama.cpp
+// takes any type.)
 //
-// Hosts. Without keys on a loopback address, a request must name this machine
-// (403); see LocalHosts.
+// Hosts. If the server has no keys and listens on a loopback address, a request
+// must name this machine (else 403); see LocalHosts.
 //
-// Errors are {"error": {"message", "type", "param", "code"}} everywhere.
+// Errors always have the form {"error": {"message", "type", "param", "code"}}.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,8 +52,8 @@
 
 namespace sluice::serve {
 
-/// Answers requests, on the server's thread, or hands them on. handle() is
-/// called by that thread alone; the rest is thread-safe.
+/// Answers requests or hands them to other threads. Only the HTTP server's
+/// thread calls handle(); all other methods are thread-safe.
 class Endpoints {
 public:
   struct Access {
@@ -59,32 +62,33 @@ public:
     LocalHosts hosts;
     bool page = true;
   };
-  /// All of them outlive it, and all requests.
+  /// What the endpoints use. All of it outlives the endpoints and all requests.
   struct Parts {
     SessionServices &sessions;
     Monitor &monitor;
     RequestLog &log;
     std::string version;
-    /// For the metrics.
+    /// Returns the HTTP server's counters, for the metrics.
     std::function<http::ServerCounters()> counters;
   };
 
   Endpoints(Access access, Parts parts);
 
   void handle(const std::shared_ptr<http::Exchange> &exchange);
-  /// Whether handle() will look at the body of a request with this header: who
-  /// has no key, or asks for what there is not, does not make the server read.
+  /// Returns whether handle() will read the body of a request with this header.
+  /// If the key is wrong or the endpoint does not exist, the server reads no
+  /// body.
   bool wantsBody(const http::Request &request) const;
-  /// Whether it is answered however many connections there are: what probes and
-  /// collectors ask.
+  /// Returns whether the request is answered even if all connections are taken:
+  /// true for the endpoints that probes and metrics collectors ask.
   bool hasReservedPlace(const http::Request &request) const;
-  /// Who a request is from.
+  /// Returns the sender of a request.
   Caller callerOf(const http::Request &request) const;
-  /// Answers what the HTTP server refuses by itself.
+  /// Answers a request that the HTTP server itself refuses.
   void refuse(const std::shared_ptr<http::Exchange> &exchange, int status,
               std::string_view message);
 
-  /// From now on there are no new requests for text, and /health says so.
+  /// Makes the server refuse requests for text from now on, and /health say so.
   void refuseNew() { refusing.store(true, std::memory_order_relaxed); }
 
 private:
@@ -124,8 +128,8 @@ private:
 
   const Access access;
   const Parts parts;
-  /// Nothing else is ordered by it: a request that comes at the same time may
-  /// still be taken.
+  /// Relaxed atomics suffice: nothing else is ordered by this flag, and a
+  /// request that arrives at the same time may still be taken.
   std::atomic<bool> refusing{false};
 };
 

@@ -1,4 +1,4 @@
-//===- HeadEngine.cpp - a pipeline's head as the engine -------------------===//
+//===- HeadEngine.cpp - the serving engine on top of a pipeline's head ----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

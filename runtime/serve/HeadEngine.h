@@ -1,4 +1,4 @@
-//===- HeadEngine.h - a pipeline's head as the engine ---------------------===//
+//===- HeadEngine.h - the serving engine on top of a pipeline's head ------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,18 +17,21 @@
 
 namespace sluice::serve {
 
-/// The running pipeline behind a HeadLoop, which takes long to be there: a
-/// server listens before. Healthy from ready() on until fail().
+/// Serves requests by a pipeline's HeadLoop. A pipeline takes long to start, so
+/// the server can listen before it is there. Healthy from ready() until fail().
+/// Before ready(), submit() fails the request and calls its sink before it
+/// returns, so callers check healthy() first.
 class HeadEngine final : public ServingEngine {
 public:
-  /// `why` it is not healthy before ready().
+  /// `why` is the status that healthy() returns until ready().
   explicit HeadEngine(Status why);
 
-  /// All ranks are there. Once; `head` outlives the engine. `weights` may be
-  /// called by any thread, as long as the engine lives.
+  /// Connects the engine to the head once all ranks are there. Must be called
+  /// once; `head` outlives the engine. Any thread may call `weights`, as long
+  /// as the engine lives.
   void ready(pipeline::HeadLoop &head, std::function<WeightCounters()> weights);
-  /// The pipeline is broken; the first reason counts. The head tells the
-  /// requests that are under way by itself.
+  /// Reports that the pipeline is broken; the first reason counts. The head
+  /// itself ends the running requests.
   void fail(Status why);
 
   void submit(ScheduledRequest request,
@@ -38,7 +41,7 @@ public:
   Status healthy() const override;
 
 private:
-  std::function<WeightCounters()> weights;         ///< settled before `head` is
+  std::function<WeightCounters()> weights;         ///< set before `head`
   std::atomic<pipeline::HeadLoop *> head{nullptr}; ///< null before ready()
   mutable std::mutex mutex;
   Status health;

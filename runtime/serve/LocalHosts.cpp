@@ -1,4 +1,4 @@
-//===- LocalHosts.cpp - by which names a server may be reached ------------===//
+//===- LocalHosts.cpp - the host names that a local server answers to -----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,13 +15,13 @@ using namespace sluice::serve;
 using http::server::equalsIgnoringCase;
 
 bool serve::isLoopback(std::string_view host) {
-  // Not 127.example.org.
+  // Only digits, so that 127.example.org does not count.
   return equalsIgnoringCase(host, "localhost") || host == "::1" ||
          (host.starts_with("127.") &&
           host.find_first_not_of("0123456789.") == host.npos);
 }
 
-/// The Host field without its port, and without brackets.
+/// Returns the Host field without port and brackets.
 static std::string_view nameOf(std::string_view field) {
   if (field.starts_with('['))
     return field.substr(1, field.find(']') - 1);

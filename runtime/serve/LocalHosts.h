@@ -1,15 +1,16 @@
-//===- LocalHosts.h - by which names a server may be reached --------------===//
+//===- LocalHosts.h - the host names that a local server answers to -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A server that only this machine reaches is open to whoever is on it, and a
-// browser is. A web page cannot read the answers of another origin; but its
-// owner can let the page's own name point to 127.0.0.1 once the page is loaded
-// (DNS rebinding), and then the server is of the page's origin. The name still
-// stands in the request's Host.
+// Protects a server without keys on a loopback address from DNS rebinding.
+// Every program on the machine may use such a server, and a browser is one of
+// them. A web page cannot read the answers of another origin; but its owner can
+// point the page's own name to 127.0.0.1 after the page has loaded, and then
+// the server is of the page's origin. The request's Host field still has that
+// name, so requests with foreign names are refused.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,16 +24,17 @@
 
 namespace sluice::serve {
 
-/// "localhost", 127.0.0.0/8 or ::1, without brackets.
+/// Returns whether `host` is "localhost", in 127.0.0.0/8 or ::1 (without
+/// brackets).
 bool isLoopback(std::string_view host);
 
-/// Immutable once made; then thread-safe.
+/// Immutable, and therefore thread-safe.
 class LocalHosts {
 public:
   /// Admits every request.
   LocalHosts() = default;
-  /// Admits requests whose Host, whatever its port, is `host` or a name of the
-  /// loopback address, and those without one.
+  /// Admits requests whose Host, apart from its port, is `host` or a loopback
+  /// name, and requests without a Host.
   explicit LocalHosts(std::string host) : own(std::move(host)), checks(true) {}
 
   bool admits(const http::Request &request) const;

@@ -35,7 +35,7 @@ Histogram::Histogram(std::vector<double> bounds)
 void Histogram::observe(double value) {
   if (std::isnan(value))
     return;
-  // A bound belongs to the bucket below it.
+  // A value equal to a bound belongs to the bucket below it.
   auto bucket = std::lower_bound(bounds.begin(), bounds.end(), value);
   buckets[static_cast<size_t>(bucket - bounds.begin())].fetch_add(1, relaxed);
   total.fetch_add(value, relaxed);
@@ -52,7 +52,7 @@ uint64_t Histogram::count() const {
 // The registry
 //===----------------------------------------------------------------------===//
 
-/// Metrics of one name, by their labels in braces.
+/// All metrics of one name, by their labels in braces.
 struct MetricRegistry::Family {
   std::string help;
   std::string_view kind;

@@ -5,16 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Numbers that a server counts, and the text in which a monitoring system asks
-// for them (Prometheus' text-based exposition format, version 0.0.4).
+// Counts numbers and writes them as the text that a monitoring system reads
+// (Prometheus' text-based exposition format, version 0.0.4).
 //
 //   MetricRegistry registry({{"model_name", "demo"}});
 //   Counter &tokens = registry.counter("tokens_total", "Tokens so far.");
 //   tokens.add(3);
 //   std::string page = registry.text();
 //
-// A small registry of our own, because an executable has to run on a bare
-// machine, and the usual library is there as a shared one only.
+// The registry is our own, because an executable has to run on a bare machine
+// and prometheus-cpp is available as a shared library only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,20 +33,20 @@
 
 namespace sluice::serve {
 
-/// Names and values, in the order in which they are written. Values are any
-/// UTF-8 text.
+/// Pairs of name and value, in the order in which they are written. A value may
+/// be any UTF-8 text.
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
 /// A number that only rises. Thread-safe, without a lock.
 class Counter {
 public:
   void add(uint64_t amount = 1) { count.fetch_add(amount, relaxed); }
-  /// For a number that is counted elsewhere: it is at least `total` now.
+  /// Sets a number that is counted elsewhere, if `total` is larger.
   void raiseTo(uint64_t total);
   uint64_t value() const { return count.load(relaxed); }
 
 private:
-  // A number by itself: it orders nothing else.
+  // Relaxed, because the number orders nothing else.
   static constexpr auto relaxed = std::memory_order_relaxed;
   std::atomic<uint64_t> count{0};
 };
@@ -61,16 +61,16 @@ private:
   std::atomic<double> current{0};
 };
 
-/// How many values were at most how large. Thread-safe, without a lock: a text
-/// that is made meanwhile has the number of values that its buckets add up to;
-/// its sum may be that of one more or less.
+/// Counts values by size, in buckets. Thread-safe, without a lock: a text that
+/// is written during observe() has a count that equals the sum of its buckets,
+/// but its sum may be off by the values that are being added.
 class Histogram {
 public:
-  /// `bounds` ascend strictly and are finite; a last bucket, without a bound,
+  /// `bounds` are finite and strictly ascending; a last bucket without a bound
   /// is added.
   explicit Histogram(std::vector<double> bounds);
 
-  /// NaN is left out.
+  /// Adds a value; ignores NaN.
   void observe(double value);
   uint64_t count() const;
   double sum() const { return total.load(std::memory_order_relaxed); }
@@ -79,25 +79,26 @@ private:
   friend class MetricRegistry;
 
   const std::vector<double> bounds;
-  /// [bucket]: of values in that bucket alone; one more than the bounds.
+  /// [bucket], each with its own values only; there is one more than `bounds`.
   const std::unique_ptr<std::atomic<uint64_t>[]> buckets;
   std::atomic<double> total{0};
 };
 
-/// All metrics of a program. Metrics live as long as their registry and are
-/// asked for once, where the program starts. Thread-safe.
+/// All metrics of a program. A metric lives as long as its registry; a program
+/// looks its metrics up once, when it starts. Thread-safe.
 class MetricRegistry {
 public:
-  /// `common` goes on every metric, before its own labels.
+  /// Every metric gets the labels `common`, before its own.
   explicit MetricRegistry(Labels common = {});
   ~MetricRegistry();
   MetricRegistry(const MetricRegistry &) = delete;
   MetricRegistry &operator=(const MetricRegistry &) = delete;
 
-  /// The metric of that name with those labels; makes it where there is none.
-  /// `name` is [a-zA-Z_:][a-zA-Z0-9_:]*, a label's [a-zA-Z_][a-zA-Z0-9_]*. The
-  /// first help of a name counts. A name is of one kind, and a histogram's has
-  /// the same bounds for all labels: anything else is a mistake of the program.
+  /// Returns the metric with this name and these labels; makes it if needed.
+  /// `name` is [a-zA-Z_:][a-zA-Z0-9_:]*, a label's name [a-zA-Z_][a-zA-Z0-9_]*.
+  /// The first help text of a name counts. All metrics of a name have one kind,
+  /// and all histograms of a name have the same bounds; anything else is a
+  /// programming error.
   Counter &counter(const std::string &name, const std::string &help,
                    const Labels &labels = {});
   Gauge &gauge(const std::string &name, const std::string &help,
@@ -106,7 +107,7 @@ public:
                        const std::vector<double> &bounds,
                        const Labels &labels = {});
 
-  /// All of them by name, with their HELP and TYPE lines.
+  /// Returns all metrics, sorted by name, with their HELP and TYPE lines.
   std::string text() const;
   /// The Content-Type of text().
   static constexpr std::string_view contentType =

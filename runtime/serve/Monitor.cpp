@@ -1,4 +1,4 @@
-//===- Monitor.cpp - looks after the server now and then ------------------===//
+//===- Monitor.cpp - a thread that watches the server ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,11 +19,11 @@ using namespace sluice::serve;
 
 using text::JsonWriter;
 
-/// What a burst of requests has left with the allocator is given back, if it is
-/// more than this.
+/// Memory that a burst of requests has left in the allocator is returned to the
+/// system if it is more than this, in bytes.
 static constexpr int64_t trimmedBytes = int64_t{64} << 20;
 
-/// Of the guesses that were decided from one mark to the next.
+/// Writes the acceptance rate of the guesses decided between two marks.
 static void writeAcceptance(JsonWriter &json, const SpeculationCounters &before,
                             const SpeculationCounters &now) {
   const int64_t accepted = now.accepted - before.accepted;
@@ -156,7 +156,7 @@ void Monitor::run() {
     next = std::max(next + tick, std::chrono::steady_clock::now());
     changed.wait_until(lock, next, [this] { return stopping; });
     lock.unlock();
-    // Without memory for it, a picture is missing.
+    // If memory runs out, one event is missing.
     (void)guarded([&] {
       look(++tickNumber);
       return Status();
@@ -185,7 +185,7 @@ void Monitor::look(int64_t tickNumber) {
                       : "";
   }
   log.flush();
-  keepMemoryReserve(); // where it has been given up
+  keepMemoryReserve(); // allocates it again if it was given up
   if (tickNumber % ticksATrim == 0)
     trimHeap(trimmedBytes);
   if (tickNumber % ticksAnEvent == 0)

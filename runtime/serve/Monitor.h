@@ -1,15 +1,15 @@
-//===- Monitor.h - looks after the server now and then --------------------===//
+//===- Monitor.h - a thread that watches the server -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A thread that wakes ten times a second, counts the steps that the engine has
-// done, sees whether the engine and the work pool move, writes the log, gives
-// the memory of past bursts back to the system every five seconds, and twice a
-// second tells those who watch (GET /status/events) how things stand: an event
-// with one JSON object,
+// A thread that wakes ten times a second. It counts the engine's steps, checks
+// that the engine and the work pool make progress, and writes the log. Every
+// five seconds it returns the memory of past bursts to the system. Twice a
+// second it sends each client of GET /status/events an event with one JSON
+// object:
 //
 //   {"time": seconds since 1970, "model": name, "interval": seconds since the
 //    event before, "running", "waiting", "paused": requests,
@@ -17,10 +17,10 @@
 //    "tokens_per_second", "prompt_tokens_per_second", "steps_per_second",
 //    "rows_per_step": {"prompt", "certain", "guesses"}: means,
 //    "acceptance": of the guesses that were decided, or null,
-//    "left_per_step": rows that died in a step, mean,
-//    "lanes": [{"name", "busy": of the time, 0 to 1, "rows_per_second"}]}
+//    "left_per_step": mean of the rows that died in a step,
+//    "lanes": [{"name", "busy": share of the time, 0 to 1, "rows_per_second"}]}
 //
-// of which all that is a rate or a mean is about the interval.
+// Rates and means are those of the interval.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,57 +41,62 @@
 
 namespace sluice::serve {
 
-/// What the counters said when the last event was made.
+/// The counters at the time of the latest event.
 struct StatusMark {
   Time at{0};
   EngineStatus status;
   uint64_t tokens = 0; ///< ServeMetrics::generationTokens
 };
 
-/// The data of an event, from one mark to the next.
+/// Returns the data of an event about the time between two marks.
 std::string statusJson(const std::string &model, const StatusMark &before,
                        const StatusMark &now);
 
-/// After how long those that have work and do not move are said to be stuck.
+/// How long something may have work without progress before it counts as stuck.
 struct StallLimits {
   Time usual = std::chrono::seconds(10);
-  /// Of the engine, while no step of as many rows as the largest one has come
-  /// back: nobody knows how long that takes.
+  /// The engine's limit until a step with the largest number of rows has
+  /// completed: before that, the time of such a step is unknown.
   Time firstStep = std::chrono::seconds(60);
 
-  /// Of the engine: steps of large models on slow machines take longer than
-  /// `usual`. Several times as long as the longest so far, through all stages.
+  /// Returns the engine's limit: a multiple of the longest step so far through
+  /// all stages, because steps of large models on slow machines take longer
+  /// than `usual`.
   Time ofSteps(const pipeline::HeadStatus &head) const;
 };
 
-/// Thread-safe, but for start() and stop(), which belong to the owner.
+/// Thread-safe, except start() and stop(), which belong to the owner.
 class Monitor {
 public:
   static constexpr size_t maxWatchers = 64;
   static constexpr std::chrono::milliseconds tick{100};
   static constexpr int ticksAnEvent = 5;
   static constexpr int ticksATrim = 50;
-  /// Of answers without numbers: fewer may come of one request's odd prompt.
+  /// Number of frames in a row with answers whose logits are not finite, and
+  /// without a good answer, that make the model count as broken. Fewer may come
+  /// from one request's odd prompt.
   static constexpr int64_t maxNotFinite = 3;
-  /// After so long without another one it is tried again: who asks /health
-  /// whether to send requests sends none meanwhile.
+  /// Time after the last such answer at which the model counts as working
+  /// again. A client that asks /health before it sends requests sends none
+  /// until then.
   static constexpr Time forgivenAfter = std::chrono::seconds(60);
 
-  /// All of them outlive it.
+  /// The references must outlive the monitor.
   Monitor(std::string model, const ServingEngine &engine, const WorkPool &pool,
           ServeMetrics &metrics, RequestLog &log, StallLimits limits = {});
   ~Monitor();
 
-  /// Errors: there is no thread to be had.
+  /// Starts the thread. Fails if the system gives none.
   Status start();
-  /// Ends the streams of those who watch. May be called again.
+  /// Ends the thread and all event streams. May be called again.
   void stop();
 
-  /// Sends events from now on; answers with 503 where too many watch.
+  /// Sends events to this client from now on; answers 503 if there are too
+  /// many.
   void watch(Responder responder);
 
-  /// Error: what has work and has not moved for too long, or that the last
-  /// answers of the model, one after another, were no numbers.
+  /// Fails if something has work and has made no progress for too long, or if
+  /// the model's latest answers, one after another, had no finite logits.
   Status working() const;
 
 private:
@@ -110,13 +115,13 @@ private:
   mutable std::mutex mutex; ///< guards what follows
   StallWatch steps, begins, proceeds;
   Time stepLimit{0};       ///< see StallLimits
-  std::string brokenModel; ///< why its answers are wrong; empty: they are not
-  int64_t notFinite = 0;   ///< of HeadStatus, at the last look
-  Time notFiniteAt{0};     ///< when it rose last
+  std::string brokenModel; ///< why the answers are wrong; empty: they are not
+  int64_t notFinite = 0;   ///< of HeadStatus, when it was last looked at
+  Time notFiniteAt{0};     ///< when `notFinite` last rose
   std::condition_variable changed;
   std::vector<Responder> watchers;
   bool stopping = false;
-  StatusMark before; ///< of the thread
+  StatusMark before; ///< belongs to the thread
   std::thread thread;
 };
 

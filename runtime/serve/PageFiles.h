@@ -1,4 +1,4 @@
-//===- PageFiles.h - the web page, as the executable carries it -----------===//
+//===- PageFiles.h - the web page that the executable carries -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,9 +13,9 @@
 
 namespace sluice::serve {
 
-/// A file of runtime/serve/page; EmbedPage.cmake makes the table of them.
+/// A file of runtime/serve/page. EmbedPage.cmake generates the table of them.
 struct PageFile {
-  std::string_view path; ///< that it is asked for by: "/", "/page.js"
+  std::string_view path; ///< the path of its URL: "/", "/page.js"
   std::string_view contentType;
   std::string_view content;
 };

@@ -1,4 +1,4 @@
-//===- PrefixScopes.cpp - who shares the prefixes of prompts --------------===//
+//===- PrefixScopes.cpp - isolation of shared prompt prefixes -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@ uint64_t PrefixScopes::of(const Caller &caller, std::string_view salt) const {
   const bool hasOwn = caller.hasKey && !sharesAmongKeys;
   if (!hasOwn && salt.empty())
     return 0;
-  const TenantId tenant = hasOwn ? caller.tenant : 0; // which is nobody's
+  const TenantId tenant = hasOwn ? caller.tenant : 0; // 0: no tenant's id
   std::string text(secret.begin(), secret.end());
   text.append(reinterpret_cast<const char *>(&tenant), sizeof tenant);
   text += salt;

@@ -1,16 +1,16 @@
-//===- PrefixScopes.h - who shares the prefixes of prompts ----------------===//
+//===- PrefixScopes.h - isolation of shared prompt prefixes ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Requests whose prompts begin alike share that prefix in the cache, which
-// can be seen: the answer is faster, and says `cached_tokens`. So whoever
-// shares with others can find out, guess by guess, what they have asked.
-// Requests share with those of their own API key alone, unless the server has
-// one tenant; and of these with those that have the same `cache_salt` (as in
-// vLLM).
+// Decides which requests may share cached prefixes. A client can observe
+// sharing: its answer comes faster and reports `cached_tokens`. So a client
+// that shares a cache with others could find out, guess by guess, what they
+// have asked. By default, requests share only with requests that have the same
+// API key and the same `cache_salt` (as in vLLM); the server can be told that
+// all keys belong to one tenant.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,18 +24,18 @@
 
 namespace sluice::serve {
 
-/// Immutable once made; then thread-safe.
+/// Immutable, and therefore thread-safe.
 class PrefixScopes {
 public:
-  /// `sharesAmongKeys`: all keys are one tenant's.
+  /// With `sharesAmongKeys`, all keys count as one tenant.
   explicit PrefixScopes(bool sharesAmongKeys);
 
-  /// For RequestSpec::prefixScope: the same number for those who share.
+  /// Returns the RequestSpec::prefixScope, equal for requests that may share.
   uint64_t of(const Caller &caller, std::string_view salt) const;
 
 private:
   bool sharesAmongKeys;
-  /// Unknown to callers, who could find salts with equal numbers by it.
+  /// Random, so that callers cannot search for salts that give equal numbers.
   std::array<unsigned char, 32> secret;
 };
 

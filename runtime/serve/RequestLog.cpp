@@ -1,4 +1,4 @@
-//===- RequestLog.cpp - a line for each request ---------------------------===//
+//===- RequestLog.cpp - a log with a line for each request ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,7 +28,8 @@ void RequestLog::add(const std::string &line) {
   waiting += '\n';
 }
 
-/// Takes some of the text; 0: it would have to wait, or nobody reads.
+/// Writes a part of the text and returns its size; 0 if it would have to wait
+/// or there is no reader.
 static size_t writeSome(int file, std::string_view text) {
   pollfd ready = {file, POLLOUT, 0};
   if (::poll(&ready, 1, 0) <= 0 || !(ready.revents & POLLOUT))

@@ -1,12 +1,13 @@
-//===- RequestLog.h - a line for each request -----------------------------===//
+//===- RequestLog.h - a log with a line for each request ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Lines that others write without waiting for whoever reads them: the terminal
-// of a server may be a pipe that nobody empties.
+// Collects log lines in memory, so that the threads that add them never wait
+// for the log's reader: a server's terminal may be a pipe that is not being
+// read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,22 +25,22 @@ class RequestLog {
 public:
   static constexpr size_t maxBytes = size_t{1} << 20;
 
-  /// `file`: a descriptor, or -1, and lines are not kept.
+  /// `file` is a file descriptor, or -1 to keep no lines.
   explicit RequestLog(int file) : file(file) {}
 
   bool enabled() const { return file >= 0; }
-  /// `line` without its end. Never waits: where too much has not been written
-  /// yet, the line is left out and counted.
+  /// Adds a line; `line` has no newline. Never waits: if too much is unwritten,
+  /// the line is dropped and counted.
   void add(const std::string &line);
-  /// Writes what has been added, and how many lines were left out, as far as
-  /// that goes without waiting. From one thread.
+  /// Writes the added lines and the number of dropped ones, as far as this is
+  /// possible without waiting. Only one thread may call it.
   void flush();
 
 private:
   const int file;
   std::mutex mutex;
   std::string waiting;
-  std::string writing; ///< taken from `waiting`; of who flushes
+  std::string writing; ///< taken from `waiting` by flush()
   uint64_t leftOut = 0;
 };
 

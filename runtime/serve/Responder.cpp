@@ -1,4 +1,4 @@
-//===- Responder.cpp - the one answer to a request ------------------------===//
+//===- Responder.cpp - the answer to one HTTP request ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -58,7 +58,8 @@ void Responder::addField(const std::string &name, const std::string &value) {
   common.emplace_back(name, value);
 }
 
-/// Where there is no memory for an answer, its client is told so by a reset.
+/// Answers; if memory for it runs out, resets the connection to tell the
+/// client.
 template <typename Fn> void Responder::orBreakOff(Fn &&answer) {
   Status given = guarded([&] {
     answer();
@@ -75,7 +76,8 @@ void Responder::reply(int status, std::string_view contentType,
     if (!contentType.empty())
       fields.emplace_back("Content-Type", contentType);
     std::move(more.begin(), more.end(), std::back_inserter(fields));
-    // Counted first: whoever has the answer may ask for the counters.
+    // Counted first, because a client that has the answer may read the
+    // counters.
     done(status);
     held->reply(status, fields, std::move(body));
   });
@@ -98,7 +100,7 @@ bool Responder::startEvents() {
   http::Fields fields = common;
   fields.emplace_back("Content-Type", "text/event-stream; charset=utf-8");
   fields.emplace_back("Cache-Control", "no-cache");
-  // What stands in between (nginx) would otherwise collect events first.
+  // Proxies such as nginx would otherwise collect events first.
   fields.emplace_back("X-Accel-Buffering", "no");
   return held->startStream(200, fields);
 }
@@ -118,7 +120,7 @@ void Responder::endEvents() {
 }
 
 void Responder::clientLeft() {
-  // Without memory for them they lack one.
+  // If memory runs out, the counters and the log lack this request.
   (void)guarded([this] {
     done(499);
     return Status();
@@ -142,7 +144,7 @@ void Responder::done(int status) {
       std::chrono::duration<double, std::milli>(pipeline::now() - came)
           .count());
   const http::Request &asked = request();
-  // Of what could not be read, nothing is known, or the method alone.
+  // If a request could not be read, at most its method is known.
   std::string what = asked.method.empty() ? "-" : asked.method;
   if (!asked.target.empty())
     what += ' ' + shownPath();

@@ -1,4 +1,4 @@
-//===- ServeMetrics.cpp - what the server counts --------------------------===//
+//===- ServeMetrics.cpp - the server's metrics ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 using namespace sluice;
 using namespace sluice::serve;
 
-// vLLM's bounds, with finer ones below: small models are quicker than those.
+// vLLM's bounds, with finer ones below, because small models are faster.
 static const std::vector<double> firstTokenBounds = {
     0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75,
     1,     2.5,   5,    7.5,  10,   20,   40,   80,  160,  640, 2560};

@@ -1,14 +1,14 @@
-//===- ServeMetrics.h - what the server counts ----------------------------===//
+//===- ServeMetrics.h - the server's metrics ------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The metrics of GET /metrics. Names are those that dashboards for serving
-// systems know (vLLM's, docs/usage/metrics), with the prefix `sluice:`. A
-// request is one prompt and one choice: what `n` and lists of prompts make of
-// one HTTP request are several.
+// The metrics of GET /metrics. Their names are vLLM's (docs/usage/metrics),
+// which dashboards know, with the prefix `sluice:`. A request is one choice of
+// one prompt, so an HTTP request with `n` or a list of prompts counts as
+// several.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,35 +23,35 @@
 
 namespace sluice::serve {
 
-/// Thread-safe, but for noteSteps().
+/// Thread-safe, except noteSteps().
 class ServeMetrics {
 public:
-  /// `model`: the name that is served, on every metric; `version`: the
+  /// `model` is the served name, a label of every metric; `version` is the
   /// program's.
   ServeMetrics(const std::string &model, const std::string &version);
 
 private:
-  MetricRegistry registry; // before those that are its
+  MetricRegistry registry; // before the metrics, which it owns
 
 public:
-  Counter &promptTokens;       ///< of requests that had a first token
-  Counter &generationTokens;   ///< that came, also those behind a stop string
-  Histogram &timeToFirstToken; ///< seconds, from when the HTTP request came
+  Counter &promptTokens;     ///< of requests that had a first token
+  Counter &generationTokens; ///< of all tokens, also those after a stop string
+  Histogram &timeToFirstToken; ///< seconds since the HTTP request arrived
   Histogram &interTokenLatency;
-  Histogram &requestLatency; ///< seconds, of requests that stop or are full
+  Histogram &requestLatency; ///< seconds, for `stop` and `length` only
   Histogram &queueTime;      ///< seconds, of requests that had a first row
   Counter &disconnects;      ///< HTTP requests whose client went away
-  Counter &refused;          ///< requests: no room in the queue
+  Counter &refused;          ///< requests that found no room in the queue
 
-  /// A request that was taken has ended.
+  /// Counts a request that was taken and has ended.
   void ended(FinishReason reason);
-  /// An answer has been given, by its status.
+  /// Counts an answer by its status.
   void answered(int status);
-  /// The steps that are new since the last call. From one thread, often: the
-  /// engine tells of its newest steps only.
+  /// Counts the steps since the last call. Must be called often, by one thread:
+  /// the engine reports its newest steps only.
   void noteSteps(const pipeline::HeadStatus &head);
 
-  /// The page, with how things stand now.
+  /// Returns the text of GET /metrics with the current numbers.
   std::string text(const EngineStatus &engine, const http::ServerCounters &http,
                    int64_t unparsed);
 

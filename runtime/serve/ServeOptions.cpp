@@ -1,4 +1,4 @@
-//===- ServeOptions.cpp - how a server is asked for -----------------------===//
+//===- ServeOptions.cpp - the options of a server -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -55,7 +55,7 @@ static void addAddress(CLI::App &command, ServeOptions &options) {
   command.get_option("--tls-key")->needs("--tls-cert");
 }
 
-/// An option that can be given several times, each time with one value.
+/// Adds an option that can be given several times, each time with one value.
 static CLI::Option *addRepeated(CLI::App &command, const char *name,
                                 std::vector<std::string> &values,
                                 const char *help) {

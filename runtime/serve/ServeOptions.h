@@ -1,4 +1,4 @@
-//===- ServeOptions.h - how a server is asked for -------------------------===//
+//===- ServeOptions.h - the options of a server ---------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,50 +26,53 @@ struct ServeOptions {
   std::string host = "127.0.0.1";
   uint16_t port = 8000; ///< 0: any free one
 
-  std::string apiKeyFile;           ///< empty: none
-  std::vector<std::string> apiKeys; ///< with those of the file
+  std::string apiKeyFile;           ///< empty: no file
+  std::vector<std::string> apiKeys; ///< in addition to those of the file
   std::string tlsCertificate;       ///< PEM files; both or none
   std::string tlsKey;
   std::vector<std::string> corsOrigins; ///< see CrossOrigin
 
-  /// What requests may call the model; empty: as ModelOptions has it.
+  /// The names by which requests may call the model; if empty, ModelOptions'
+  /// name.
   std::vector<std::string> modelNames;
-  /// A file that replaces the model's chat template; empty: none.
+  /// A file that replaces the model's chat template; if empty, none does.
   std::string chatTemplateFile;
   /// See ModelOptions.
   bool parsesSpecialInContent = false;
 
-  /// Requests that wait for their first row, and beside them HTTP requests that
-  /// have not been read; further ones get 429.
+  /// The largest number of requests that wait for their first row, and
+  /// separately of HTTP requests that wait to be read. Further ones get 429.
   int64_t maxQueue = 1024;
-  /// Requests that run at once. The engine's matter: the server only carries
-  /// it.
+  /// The largest number of requests that run at once. The server only carries
+  /// it to the engine.
   int64_t maxSequences = 16;
   int64_t maxBodyBytes = int64_t{32} << 20;
   int64_t maxHeaderBytes = int64_t{16} << 10;
   int64_t maxConnections = 2048;
 
   double requestTimeout = 0; ///< seconds from the arrival; 0: none
-  double queueTimeout = 0;   ///< seconds to the first row; 0: none. Of those
-                             ///< that have been read the engine's matter
-  double drainSeconds = 30;  ///< that requests may go on when the server ends
+  /// Seconds until the first row; 0: none. For requests that have been read,
+  /// the engine enforces it.
+  double queueTimeout = 0;
+  /// Seconds that running requests get to end when the server drains.
+  double drainSeconds = 30;
 
-  /// After how long without progress /health says so; see StallLimits.
+  /// After how many seconds without progress /health fails; see StallLimits.
   double stallSeconds = 10;
 
   bool sharesAmongKeys = false; ///< see PrefixScopes
-  bool page = true;             ///< GET / and what belongs to it
+  bool page = true;             ///< whether to serve the web page
   bool logRequests = false;
-  /// Threads between the server's and the head's; see WorkPool.
+  /// Threads of the work pool; see WorkPool.
   int threads = 2;
 
-  /// Those of the HTTP server, but for `onRefusal`. Errors: a limit out of its
-  /// range, a certificate without a key.
+  /// Returns the options of the HTTP server, except `onRefusal`. Fails if a
+  /// limit is out of range, or if only one of certificate and key is given.
   Expected<http::ServerOptions> httpOptions() const;
 };
 
-/// Adds them to the command that starts a server. `options` outlives the
-/// parsing.
+/// Adds the options to the command that starts a server. `options` must outlive
+/// the parsing.
 void addServeOptions(CLI::App &command, ServeOptions &options);
 
 } // namespace sluice::serve

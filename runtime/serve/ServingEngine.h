@@ -1,4 +1,4 @@
-//===- ServingEngine.h - what computes requests ---------------------------===//
+//===- ServingEngine.h - the interface to what computes requests ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,46 +17,48 @@
 
 namespace sluice::serve {
 
-/// What a rank has done, for the live picture. Counters only rise.
+/// What a rank has done, for the live picture. All numbers are counters that
+/// only rise.
 struct RankCounters {
-  std::string name;      ///< "stage 0", "draft"
-  int64_t steps = 0;     ///< counter
-  int64_t rows = 0;      ///< counter: that its steps began with
-  int64_t departed = 0;  ///< counter: of them, dead at checkpoints
-  int64_t busyNanos = 0; ///< counter: computing
+  std::string name; ///< "stage 0", "draft"
+  int64_t steps = 0;
+  int64_t rows = 0;      ///< rows at the start of its steps
+  int64_t departed = 0;  ///< of `rows`, those that died at checkpoints
+  int64_t busyNanos = 0; ///< time spent computing
 };
 
-/// How much of the weights has been found to be what it was.
+/// How much of the weights has been checked for damage.
 struct WeightCounters {
   uint64_t bytes = 0;
-  uint64_t passes = 0; ///< over all weights
+  uint64_t passes = 0; ///< complete passes over all weights
 };
 
-/// How things stand.
+/// A snapshot of the engine.
 struct EngineStatus {
   pipeline::HeadStatus head;
-  /// Of the stages in order, and of the draft; of those that have worked.
+  /// The stages in order, then the draft; only those that have worked.
   std::vector<RankCounters> ranks;
   WeightCounters weights; ///< of this process
 };
 
-/// What computes requests. All methods are thread-safe and return at once; none
-/// calls a sink before it returns, whose calls may take a lock of the caller's.
+/// Computes requests. All methods are thread-safe and return at once. None of
+/// them calls a sink before it returns, because the caller may hold a lock that
+/// the sink takes.
 class ServingEngine {
 public:
   virtual ~ServingEngine() = default;
 
-  /// The sink, which is of this request alone, is told its tokens in order and
-  /// then its end, always and once; after that it is let go.
+  /// Starts a request. `sink` belongs to this request alone: the engine gives
+  /// it the tokens in order, then the end exactly once, and then releases it.
   virtual void submit(ScheduledRequest request,
                       std::shared_ptr<pipeline::TokenSink> sink) = 0;
-  /// No more tokens are wanted of the request that was submitted with this
-  /// sink; its end comes all the same, within a step. Nothing where it has
-  /// come.
+  /// Ends the request that was submitted with `sink`. The sink still gets the
+  /// end, within a step. Does nothing if the request has ended.
   virtual void finish(const pipeline::TokenSink &sink, FinishReason reason) = 0;
 
   virtual EngineStatus status() const = 0;
-  /// Error: why no request can be taken now: it is not ready yet, or broken.
+  /// Fails if no request can be taken now, because the engine is not ready yet
+  /// or broken.
   virtual Status healthy() const = 0;
 };
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The life of a session: its beginning, its tokens' way in, its end.
+// The life of a session: how it begins, receives tokens and ends.
 // SessionAnswer.cpp makes the answer.
 //
 //===----------------------------------------------------------------------===//
@@ -24,7 +24,7 @@ using namespace sluice::serve;
 using openai::ApiError;
 using pipeline::TokenItem;
 
-/// When to come back where all places are taken.
+/// Retry-After, in seconds, when all places are taken.
 static constexpr int retrySeconds = 1;
 
 static double inSeconds(Time time) {
@@ -75,7 +75,7 @@ WorkMeter SessionServices::meterFor(WorkItem::Pace pace,
 }
 
 bool SessionServices::isLong(size_t bodyBytes) {
-  constexpr size_t quickBytes = size_t{256} << 10; // some 20 ms
+  constexpr size_t quickBytes = size_t{256} << 10; // about 20 ms
   return bodyBytes > quickBytes;
 }
 
@@ -131,7 +131,7 @@ void Session::waitForBegin() {
     refuse();
 }
 
-/// From a phase to Over, if it is still in that one. Whether it was.
+/// Goes to Over if the phase is `current`. Returns whether it was.
 bool Session::leavePhase(Phase current) {
   std::lock_guard lock(mutex);
   if (phase != current)
@@ -140,8 +140,8 @@ bool Session::leavePhase(Phase current) {
   return true;
 }
 
-/// Whatever becomes of the answer: where there is no memory for it, the
-/// responder sees to that when it goes.
+/// Answers and concludes. If memory for the answer runs out, the session ends
+/// all the same, and the responder's destructor answers the client.
 template <typename Fn> void Session::concludeAfter(Fn &&answer) {
   (void)guarded([&] {
     answer();
@@ -165,7 +165,7 @@ void Session::abort(Reason why) {
   if (phase == Phase::Running)
     for (const Sink &sink : sinks)
       services.engine.finish(sink, FinishReason::Cancelled);
-  // begin() sees the reason by itself.
+  // If the session is being read, begin() checks the reason itself.
   if (phase != Phase::Waiting)
     return;
   phase = Phase::Over;
@@ -184,7 +184,8 @@ ApiError Session::abortError(Reason why) const {
           .code = "request_aborted"};
 }
 
-/// What ends the answer comes next: whoever has it may use the ids again.
+/// Marks that the answer ends next, and frees the ids, because a client that
+/// has the answer may use them again.
 void Session::beginLastAnswer() {
   isAnswered = true;
   services.table.release(ids, *this);
@@ -202,7 +203,7 @@ void Session::answerAbort(Reason why) {
   }
 }
 
-/// Nothing is left of it but references.
+/// Removes the session from the table; only references keep it alive now.
 void Session::conclude() { services.table.remove(ids, shared_from_this()); }
 
 //===----------------------------------------------------------------------===//
@@ -231,7 +232,7 @@ bool Session::begin(Pace pace) {
     }
   }
   if (!isAnswered) {
-    submit(); // or ends it, where somebody wants that
+    submit(); // or end it, if it has been aborted
   } else {
     leavePhase(Phase::Reading);
     conclude();
@@ -247,7 +248,7 @@ void Session::expire() {
   concludeAfter([this] { services.failExpired(responder); });
 }
 
-/// Whether the key may use the request's priority.
+/// Fails if the key may not use the request's priority.
 std::optional<ApiError> Session::checkPriority() const {
   const KeyTerms &terms = from.terms;
   for (const ScheduledRequest &scheduled : request.requests)
@@ -261,9 +262,9 @@ std::optional<ApiError> Session::checkPriority() const {
   return std::nullopt;
 }
 
-/// Reads the request and makes what its answer needs, or answers why it cannot
-/// be read. False: that takes long, and is left to those who have time for it;
-/// or nobody waits for it any more.
+/// Reads the request and makes what its answer needs, or answers with an error.
+/// Returns false if that takes too long for this pace, or if the session has
+/// been aborted.
 bool Session::read(Pace pace) {
   const std::string &body = responder.request().body;
   if (pace == Pace::Quick && SessionServices::isLong(body.size()))
@@ -318,13 +319,14 @@ void Session::submit() {
   std::shared_ptr<Session> self = shared_from_this();
   Reason why;
   {
-    // Under the lock: what ends the session must come to the engine after its
-    // requests.
+    // Under the lock, because the engine must get a finish() after the submit()
+    // of the same request.
     std::lock_guard lock(mutex);
     why = reason;
     if (why == Reason::None) {
       phase = Phase::Running;
-      // A sink is a part of its session: who holds one holds the other.
+      // A sink is part of its session, so a reference to it keeps the session
+      // alive.
       for (size_t i = 0; i < sinks.size(); ++i)
         services.engine.submit(
             std::move(request.requests[i]),
@@ -338,14 +340,14 @@ void Session::submit() {
 }
 
 //===----------------------------------------------------------------------===//
-// What comes back
+// Tokens and ends from the engine
 //===----------------------------------------------------------------------===//
 
 void Session::Sink::push(TokenItem item) {
   session->push(index, std::move(item));
 }
 
-/// On the head's thread.
+/// Called on the head's thread.
 void Session::push(uint32_t index, TokenItem item) {
   {
     std::unique_lock lock(mutex);
@@ -373,7 +375,7 @@ void Session::proceed() {
     if (!done.ok())
       fail({.status = 500, .message = done.message()});
   };
-  // Each for itself: no end may be lost.
+  // Guards each arrival separately, because no end may be lost.
   for (Arrival &arrival : arrived)
     orFail([&] { take(arrival); });
   orFail([&] { answer(); });
@@ -462,7 +464,7 @@ void Session::takeEnd(Choice &choice, uint32_t index, const TokenItem &item) {
   fail(errorOf(item), mayRetry ? retrySeconds : 0);
 }
 
-/// Of an end that is none of an answer.
+/// Returns the error for an end that does not complete an answer.
 ApiError Session::errorOf(const TokenItem &item) const {
   switch (item.kind) {
   case TokenItem::Kind::Refused:

@@ -5,25 +5,25 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One HTTP request to /v1/completions or /v1/chat/completions from its arrival
-// until nothing of it is left. Several threads meet in it:
+// Handles one HTTP request to /v1/completions or /v1/chat/completions, from its
+// arrival until all of its requests have ended. Several threads use a session:
 //
-//   the server's    makes it, and says when the client has gone (leave);
-//   the pool's      read the request and give it to the engine (begin), and
-//                   make text and the answer of what comes back (proceed), one
-//                   thread at a time;
-//   the head's      puts tokens into its inbox, and waits for nothing.
+//   HTTP server   makes it, and aborts it when the client has gone
+//   work pool     reads the HTTP request and gives its requests to the engine
+//                 (begin), and turns tokens into the answer (proceed); only one
+//                 thread at a time does so
+//   head          puts tokens into the inbox, and never waits
 //
-// What piles up in the inbox while an earlier part is worked on is answered
-// together: a choice's tokens then make one chunk.
+// Tokens that arrive while the pool works on earlier ones are answered
+// together: those of one choice become one chunk.
 //
 //   Waiting --begin--> Reading --> Running --> Over
 //      | `---- long -----' |            |         ^
 //      `-------------------`------------`---------'   leave, abort, errors
 //
-// A session that runs is over when all of its requests have ended in the
-// engine, which can be after its answer: a client that has gone, or an error,
-// ends requests there, and that takes up to a step.
+// A running session is over when all of its requests have ended in the engine.
+// That can be after its answer: if the client has gone or an error has
+// occurred, the engine takes up to a step to end the requests.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,28 +43,30 @@
 
 namespace sluice::serve {
 
-/// What sessions are made with; all of it outlives them.
+/// What sessions use. All of it must outlive them.
 struct SessionServices {
   const openai::Model &model;
   openai::RequestLimits limits;
-  Time requestTimeout{0}; ///< from the arrival; 0: none
-  Time queueTimeout{0};   ///< likewise, to the first row
+  Time requestTimeout{0}; ///< since the arrival; 0: none
+  Time queueTimeout{0};   ///< from the arrival to the first row; 0: none
   ServingEngine &engine;
   WorkPool &pool;
   ServeMetrics &metrics;
   SessionTable &table;
   const PrefixScopes &scopes;
 
-  /// Until when what has arrived then may wait for the pool; zero: for ever.
+  /// Returns until when a request that arrived at `arrived` may wait for the
+  /// pool; zero if it may wait for ever.
   Time beginUntil(Time arrived) const;
-  /// Answers what has waited longer than that.
+  /// Answers a request that has waited until beginUntil().
   void failExpired(Responder &responder) const;
-  /// Answers what finds no room in the pool's queue.
+  /// Answers a request that found no room in the pool's queue.
   void failRefused(Responder &responder) const;
-  /// What reading a request may cost at this pace. `isUnwanted`: whether nobody
-  /// waits for it any more.
+  /// Returns a meter that limits the work of reading a request at this pace.
+  /// `isUnwanted` returns whether the client has gone or the request was
+  /// aborted.
   WorkMeter meterFor(WorkItem::Pace pace, WorkMeter::Unwanted isUnwanted) const;
-  /// Whether reading a body of this size is left to those who have time for it.
+  /// Returns whether a body of this size is read by the pool's slow threads.
   static bool isLong(size_t bodyBytes);
 };
 
@@ -80,18 +82,19 @@ public:
     Stopping ///< the server ends
   };
 
-  /// `random`: for seeds and the answer's id; `clientId`: from X-Request-Id, or
-  /// empty.
+  /// `random` gives the seeds and the answer's id; `clientId` is the value of
+  /// X-Request-Id, or empty.
   Session(SessionServices &services, Responder responder,
           openai::Endpoint endpoint, Caller caller, uint64_t random,
           const std::string &clientId);
   ~Session() override;
 
-  /// Puts it into the table and the pool's queue, or answers why not.
+  /// Puts the session into the table and the pool's queue, or answers with an
+  /// error.
   void start();
-  /// Who began it.
+  /// Returns the sender of the request.
   const Caller &caller() const { return from; }
-  /// Ends it; nothing where it is over. The first reason counts.
+  /// Ends the session. Does nothing if it is over; the first reason counts.
   void abort(Reason why);
 
   bool begin(Pace pace) override;
@@ -102,7 +105,7 @@ public:
 private:
   enum class Phase : uint8_t { Waiting, Reading, Running, Over };
 
-  /// Where the engine puts what becomes of one of the requests.
+  /// Receives the tokens and the end of one of the requests.
   class Sink final : public pipeline::TokenSink {
   public:
     void push(pipeline::TokenItem item) override;
@@ -115,17 +118,17 @@ private:
   };
   struct Choice {
     openai::ChoiceText text;
-    openai::ChoicePiece piece = {}; ///< not sent yet
+    openai::ChoicePiece piece = {}; ///< text that has not been sent yet
     openai::ChoiceEnd end = {};
     int64_t promptTokens = 0; ///< of a prompt's first choice; else 0
     Time lastToken{0};
-    bool hasBegun = false; ///< its stream
-    bool isDirty = false;  ///< there may be something to send
+    bool hasBegun = false; ///< whether its stream has begun
+    bool isDirty = false;  ///< whether there may be something to send
     bool isComplete = false;
-    bool hasEnded = false; ///< in the engine
+    bool hasEnded = false; ///< whether its request has ended in the engine
   };
 
-  // On a thread of the pool, while nobody else works on the session.
+  // On a thread of the pool, one at a time.
   void waitForBegin();
   bool read(Pace pace);
   std::optional<openai::ApiError> checkPriority() const;
@@ -158,9 +161,9 @@ private:
   const Caller from;
   const uint64_t random;
   const std::string id;
-  const std::vector<std::string> ids; ///< all that it can be asked for by
+  const std::vector<std::string> ids; ///< all ids that name it in the table
 
-  // Of who works on it.
+  // Used only by the thread that works on the session.
   Responder responder;
   openai::GenerationRequest request;
   std::optional<openai::AnswerWriter> writer;
@@ -169,15 +172,15 @@ private:
   int64_t tokensSoFar = 0;
   int64_t cachedTokens = 0; ///< of prompts, each counted once
   size_t endsToGo = 0;      ///< requests that have not ended in the engine
-  bool isStreaming = false; ///< events have been sent
-  bool isAnswered = false;  ///< to the end, or that is being done
+  bool isStreaming = false; ///< whether events have been sent
+  bool isAnswered = false;  ///< whether the answer has ended or is ending
 
   std::mutex mutex;
   Phase phase = Phase::Waiting;
   Reason reason = Reason::None;
-  bool isQueued = false; ///< for proceed()
+  bool isQueued = false; ///< whether it waits for proceed()
   std::vector<Arrival> inbox;
-  std::vector<Sink> sinks; ///< fixed from Running on
+  std::vector<Sink> sinks; ///< never resized from Running on
 };
 
 } // namespace sluice::serve

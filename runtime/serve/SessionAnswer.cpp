@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A stream begins with the first token, so that a request that is refused or
-// never has its turn is answered with the status that says so. An error behind
-// that is an event of the stream, {"error": ...}, then "[DONE]", as in vLLM.
-// The usage waits for the ends of all requests, which tell what was cached.
+// expires in the queue is still answered with the right status. A later error
+// is an event of the stream, {"error": ...}, followed by "[DONE]", as in vLLM.
+// The usage is complete when all requests have ended, because only ends report
+// cached tokens.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +30,7 @@ openai::Usage Session::usage() const {
           .cachedTokens = cachedTokens};
 }
 
-/// The choice has all of its text.
+/// Marks that the choice has all of its text.
 void Session::complete(Choice &choice, uint32_t index, FinishReason reason) {
   choice.piece.append(choice.text.finish());
   choice.end = {.reason = reason, .calledTools = choice.text.calledTools()};
@@ -37,7 +38,7 @@ void Session::complete(Choice &choice, uint32_t index, FinishReason reason) {
   touch(choice, index);
 }
 
-/// There may be something of it to send.
+/// Marks that the choice may have something to send.
 void Session::touch(Choice &choice, uint32_t index) {
   if (!request.stream || choice.isDirty)
     return;
@@ -83,7 +84,7 @@ void Session::answerStream() {
   if (!isStreaming)
     responder.startEvents();
   isStreaming = true;
-  if (!responder.write(events)) // gone, or too slow
+  if (!responder.write(events)) // the client is gone or too slow
     return giveUp();
   if (!isLast)
     return;
@@ -92,13 +93,14 @@ void Session::answerStream() {
   responder.endEvents();
 }
 
-/// The client has gone; perhaps nobody has said so yet.
+/// Ends the session because the client has gone; this may be noticed here
+/// first.
 void Session::giveUp() {
   abort(Reason::Left);
   answerAbort(Reason::Left);
 }
 
-/// What there is to send of a choice.
+/// Appends the unsent chunks of a choice to `events`.
 void Session::appendChunks(std::string &events, uint32_t index) {
   Choice &choice = choices[index];
   choice.isDirty = false;
@@ -122,7 +124,7 @@ void Session::noteUsage() {
                  " completion_tokens=" + std::to_string(tokensSoFar));
 }
 
-/// The answer is an error, and what runs of the session ends.
+/// Answers with an error, and ends the session's running requests.
 void Session::fail(const openai::ApiError &error, int retrySeconds) {
   if (isAnswered)
     return;

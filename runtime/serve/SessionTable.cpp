@@ -1,4 +1,4 @@
-//===- SessionTable.cpp - the requests that are under way -----------------===//
+//===- SessionTable.cpp - all sessions and their ids ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

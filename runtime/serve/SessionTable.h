@@ -1,4 +1,4 @@
-//===- SessionTable.h - the requests that are under way -------------------===//
+//===- SessionTable.h - all sessions and their ids ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,27 +23,27 @@ namespace sluice::serve {
 
 class Session;
 
-/// The sessions from their arrival until nothing of them is left, and the ids
-/// that they can be asked for by until they are answered. Owns them.
-/// Thread-safe; takes no other lock while it holds its own.
+/// Owns the sessions, each from its arrival until all of its requests have
+/// ended, and finds them by their ids until they are answered. Thread-safe;
+/// takes no other lock while it holds its own.
 class SessionTable {
 public:
-  /// False: one of the ids is in use. Without memory it throws, and nothing is
-  /// added.
+  /// Adds a session. Returns false if one of the ids is in use. If memory runs
+  /// out, throws and adds nothing.
   bool add(const std::vector<std::string> &ids,
            const std::shared_ptr<Session> &session);
-  /// The ids are free from now on: whoever has the answer may use one again.
-  /// Does nothing to an id that another session has meanwhile.
+  /// Frees the ids of a session, so that a client that has its answer may use
+  /// them again. Leaves ids alone that another session has taken meanwhile.
   void release(const std::vector<std::string> &ids, const Session &session);
-  /// With its ids.
+  /// Removes a session and its ids.
   void remove(const std::vector<std::string> &ids,
               const std::shared_ptr<Session> &session);
 
-  /// Null: there is none.
+  /// Returns the session with this id, or null.
   std::shared_ptr<Session> find(const std::string &id) const;
   std::vector<std::shared_ptr<Session>> all() const;
-  /// Waits until there are no sessions, until `until` at the latest. Whether
-  /// there are none.
+  /// Waits until there are no sessions, until `until` at the latest. Returns
+  /// whether there are none.
   bool waitEmpty(Time until);
 
 private:

@@ -1,4 +1,4 @@
-//===- StallWatch.cpp - notices what has work and does not move -----------===//
+//===- StallWatch.cpp - detection of work without progress ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

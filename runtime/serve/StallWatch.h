@@ -1,4 +1,4 @@
-//===- StallWatch.h - notices what has work and does not move -------------===//
+//===- StallWatch.h - detection of work without progress ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,25 +14,26 @@
 
 namespace sluice::serve {
 
-/// What is watched, at one look.
+/// The state of a watched object at one time.
 struct Movement {
-  int64_t count = 0;    ///< of what it has done or begun; it only rises
-  bool hasWork = false; ///< so that it should move
+  int64_t count = 0;    ///< things done or begun; only rises
+  bool hasWork = false; ///< whether it should make progress
 };
 
-/// Is told now and then how something stands, and says for how long that has
-/// had work and not moved. Not thread-safe.
+/// Is given the state of an object from time to time, and returns for how long
+/// the object has had work without progress. Not thread-safe.
 class StallWatch {
 public:
-  /// `now` does not go back from call to call.
+  /// Records a state. `now` must not decrease from call to call.
   void look(Time now, Movement movement);
-  /// 0 where it has moved since the last look but one, or has no work.
+  /// Returns how long the object has stood still; 0 if it had no work or had
+  /// made progress at the latest look().
   Time stalledFor(Time now) const;
 
 private:
   int64_t count = -1;
   bool stands = false;
-  Time since{0}; ///< when it was first seen to stand
+  Time since{0}; ///< time of the look that first saw it stand still
 };
 
 } // namespace sluice::serve

@@ -1,4 +1,4 @@
-//===- WorkPool.cpp - threads that requests are worked on -----------------===//
+//===- WorkPool.cpp - the threads that work on requests -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -52,7 +52,7 @@ void WorkPool::stop() {
 }
 
 //===----------------------------------------------------------------------===//
-// What others put in
+// The queues
 //===----------------------------------------------------------------------===//
 
 bool WorkPool::begin(std::shared_ptr<WorkItem> item, TenantId tenant,
@@ -130,7 +130,7 @@ Time WorkPool::firstExpiry() const {
   return std::min(first, other);
 }
 
-/// The queue whose first entry has expired, or null.
+/// Returns a queue whose first entry has expired, or null.
 BeginQueue *WorkPool::expired() {
   for (BeginQueue *queue : {&begins, &longBegins})
     if (Time until = queue->firstExpiry();
@@ -139,7 +139,7 @@ BeginQueue *WorkPool::expired() {
   return nullptr;
 }
 
-/// Waits until there is something to do for a quick thread. False: the pool
+/// Waits until there is work for a quick thread. Returns false if the pool
 /// stops.
 bool WorkPool::waitForWork(std::unique_lock<std::mutex> &lock) {
   while (!stopping && proceeds.empty() && !mayBegin() && !expired()) {
@@ -180,17 +180,17 @@ void WorkPool::proceedOrExpire(std::unique_lock<std::mutex> &lock) {
   }
   lock.unlock();
   ((*item).*method)();
-  item.reset(); // perhaps the last reference
+  item.reset(); // may be the last reference
   lock.lock();
 }
 
-/// Long beginnings of one tenant that may be under way: others find a thread
-/// free, if there are two.
+/// Returns how many long begins of one tenant may run at once. With at least
+/// two slow threads, one is left for other tenants.
 static int64_t longOfTenant(int slowThreads) {
   return std::max(slowThreads - 1, 1);
 }
 
-/// The same for a slow thread.
+/// Like waitForWork(), for a slow thread.
 bool WorkPool::waitForLong(std::unique_lock<std::mutex> &lock) {
   longChanged.wait(lock, [this] {
     return stopping || longBegins.hasNext(longOfTenant(counts.slow));
@@ -214,7 +214,7 @@ void WorkPool::beginNext(BeginQueue &queue, WorkItem::Pace pace,
   const bool isDone = entry.item->begin(pace);
   const Time took = pipeline::now() - began;
   if (isDone)
-    entry.item.reset(); // perhaps the last reference
+    entry.item.reset(); // may be the last reference
   lock.lock();
   if (!isDone)
     insist(lock, [&] {
@@ -227,7 +227,7 @@ void WorkPool::beginNext(BeginQueue &queue, WorkItem::Pace pace,
     return lock.lock();
   }
   queue.finished(entry.tenant, took);
-  // A tenant may have one more under way; and whoever was woken and was not
-  // allowed to begin sleeps again, while this thread looks at its queue next.
+  // The tenant may now have another long begin. This thread looks at its own
+  // queue next, and a thread that is woken in vain sleeps again.
   longChanged.notify_one();
 }

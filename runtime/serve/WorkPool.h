@@ -1,26 +1,25 @@
-//===- WorkPool.h - threads that requests are worked on -------------------===//
+//===- WorkPool.h - the threads that work on requests ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The threads between the server's, which receives requests, and the head's,
-// which has tokens for them: neither may be held up by what takes time. There
-// are three kinds of work:
+// Threads that work on requests, so that neither the HTTP server's thread,
+// which receives requests, nor the head's thread, which delivers tokens, is
+// held up by work that takes time. There are three kinds of work:
 //
-//   to continue a request   (make text of tokens) takes microseconds, and has
-//                           somebody waiting for it: it goes first, and one
-//                           thread is always kept free for it, if there are two
-//   to begin one            (read its JSON, cut its prompt into tokens, look up
-//                           its grammar) takes milliseconds
-//   to begin a long one     (make a large grammar) takes up to seconds: a
-//                           beginning that turns out to be one is given up, and
-//                           done again by threads that do nothing else and give
-//                           way to all others
+//   to proceed with a request (turn tokens into text) takes microseconds and
+//       goes first, because a client waits for it. If there are at least two
+//       quick threads, one of them is always kept free for it.
+//   to begin a request (read its JSON, tokenize its prompt, look up its
+//       grammar) takes milliseconds.
+//   to begin a long request (build a large grammar) takes up to seconds. If a
+//       begin turns out to take long, the quick thread gives it up, and the
+//       slow threads, which run at a lower priority, do it again.
 //
-// Both kinds of beginnings are served fairly between tenants. The thread that
-// is kept free also sees to those that have waited too long.
+// Both kinds of begin are served fairly between tenants (BeginQueue). The quick
+// threads also expire requests that have waited too long.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,63 +40,64 @@
 
 namespace sluice::serve {
 
-/// A piece of work for the pool, which holds a reference while it waits and
-/// while it is worked on. No method lets an exception out.
+/// A piece of work for the pool, which holds a reference while the item waits
+/// and while a method runs. No method may throw.
 class WorkItem {
 public:
   enum class Pace : uint8_t {
-    Quick, ///< to be given up where it takes long
+    Quick, ///< give up if it takes long
     Long
   };
   virtual ~WorkItem() = default;
-  /// False, with Pace::Quick alone: it takes long, and nothing has come of it.
-  /// It is called again with Pace::Long.
+  /// Returns false, with Pace::Quick only, if it takes long; it must then have
+  /// had no effect, and is called again with Pace::Long.
   virtual bool begin(Pace pace) = 0;
-  /// Instead of begin(): its time has passed.
+  /// Called instead of begin() if its deadline has passed.
   virtual void expire() = 0;
-  /// Instead of begin(): it had a place in the queue, which another has now.
+  /// Called instead of begin() if another item took its place in the queue.
   virtual void refuse() = 0;
   virtual void proceed() = 0;
 };
 
-/// Thread-safe, but for start() and stop(), which belong to the owner.
+/// Thread-safe, except start() and stop(), which belong to the owner.
 class WorkPool {
 public:
   struct Threads {
-    int quick = 2; ///< for what continues, and for beginnings
-    int slow = 2;  ///< for beginnings that take long
+    int quick = 2; ///< for proceed() and quick begins
+    int slow = 2;  ///< for long begins
   };
 
-  /// At most `beginsWaiting` work items wait for their begin().
+  /// At most `beginsWaiting` items may wait for their begin().
   explicit WorkPool(int64_t beginsWaiting) : beginsWaiting(beginsWaiting) {}
   ~WorkPool();
   WorkPool(const WorkPool &) = delete;
   WorkPool &operator=(const WorkPool &) = delete;
 
-  /// Errors: there are no threads to be had.
+  /// Starts the threads. Fails if the system gives none.
   Status start(Threads counts);
-  /// Waits for what is being worked on and drops what waits. May be called
+  /// Waits for the methods that run and drops all waiting items. May be called
   /// again.
   void stop();
 
-  /// Calls begin() on a thread of the pool, in the order of these calls for
-  /// each tenant; or expire(), if it has not come to that by `until`. Zero: it
-  /// waits for ever. `until` must not go back from call to call. False: too
-  /// many wait already. Where this tenant has far fewer of them than another,
-  /// the other's last one is refused in its place, on the calling thread.
-  /// Without memory it throws, and the item is not here.
+  /// Calls item->begin() on a thread of the pool, for each tenant in the order
+  /// of these calls; or item->expire(), if begin() has not been called by
+  /// `until` (zero: never). Except for zero, `until` must not decrease from
+  /// call to call. Returns false if the queue is full. But if another tenant
+  /// has at least two more items in it than `tenant`, the last one of these is
+  /// refused in its place, on the calling thread. If memory runs out, throws
+  /// and does not keep the item.
   bool begin(std::shared_ptr<WorkItem> item, TenantId tenant,
              Time until = Time(0));
-  /// The begin() of an item that waits for it is not called any more.
+  /// Removes an item that waits for its begin().
   void withdraw(const WorkItem &item);
-  /// Calls proceed() on a thread of the pool. Never refused: whoever calls this
-  /// has each item here once at a time.
+  /// Calls item->proceed() on a thread of the pool. Never refused, so the
+  /// caller must have each item in this queue at most once at a time.
   void proceed(std::shared_ptr<WorkItem> item);
 
-  /// The work items that wait for their begin().
+  /// Returns the number of items that wait for their begin().
   int64_t waiting() const;
-  /// Of quick beginnings, and of what goes on: one can stand while the other
-  /// moves.
+  /// Return the progress of quick begins and of proceed(): either can stall
+  /// while the other makes progress.
   Movement beginMovement() const;
   Movement proceedMovement() const;
 
@@ -119,11 +119,11 @@ private:
   std::condition_variable longChanged; ///< for the slow ones
   BeginQueue begins, longBegins;
   std::deque<std::shared_ptr<WorkItem>> proceeds;
-  int64_t beginning = 0;  ///< quick threads that are in begin()
-  int64_t proceeding = 0; ///< quick threads that are in another method
-  int64_t begun = 0, proceeded = 0; ///< how many of both have ended
+  int64_t beginning = 0;            ///< quick threads in begin()
+  int64_t proceeding = 0;           ///< quick threads in proceed() or expire()
+  int64_t begun = 0, proceeded = 0; ///< completed calls of both kinds
   bool stopping = false;
-  std::vector<std::thread> threads; ///< of the owner
+  std::vector<std::thread> threads; ///< used by start() and stop() only
   Threads counts;
 };
 

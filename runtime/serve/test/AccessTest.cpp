@@ -22,7 +22,7 @@ namespace {
 
 class AccessTest : public ServeTest {
 protected:
-  /// A file that is deleted with the test.
+  /// Returns the path of a file that is deleted after the test.
   std::string file(const std::string &text, mode_t mode = 0600) {
     std::string path = testing::TempDir() + "sluice-keys-" +
                        std::to_string(::getpid()) + '-' +
@@ -81,7 +81,7 @@ TEST_F(AccessTest, BadKeyFilesSayWhatIsWrong) {
   EXPECT_EQ(problem("/nowhere"),
             "API key file 'FILE': No such file or directory");
   EXPECT_EQ(problem(file("# none\n")), "API key file 'FILE': has no key");
-  // It names the line and not the key.
+  // The error names the line and not the key.
   EXPECT_EQ(problem(file("ok\nse cret\n")),
             "API key file 'FILE': line 2: behind the key there is something "
             "other than 'priority=', 'weight=' and 'max-running='");
@@ -110,7 +110,7 @@ TEST_F(AccessTest, OneKeysRequestsAreNotThereForAnother) {
   auto running = send("/v1/completions", {{"prompt", "p"}},
                       with("one") + "X-Request-Id: mine\r\n");
   ASSERT_TRUE(engine.wait(0));
-  // Another can call its own the same.
+  // Another key may use the same id.
   auto others = send("/v1/completions", {{"prompt", "p"}},
                      with("two") + "X-Request-Id: mine\r\n");
   ASSERT_TRUE(engine.wait(1));
@@ -123,7 +123,8 @@ TEST_F(AccessTest, OneKeysRequestsAreNotThereForAnother) {
   EXPECT_EQ(running->read().status, 499);
 }
 
-/// They order a key's own requests; the engine keeps to the rest.
+/// Priorities are limited to those of the key; the engine applies the other
+/// terms.
 TEST_F(AccessTest, AKeysTermsStandBehindIt) {
   engine.answerAll("ok");
   options.apiKeyFile =
@@ -176,7 +177,8 @@ TEST_F(AccessTest, TermsThatAreNoneAreRefused) {
             "'weight=' and 'max-running='");
 }
 
-/// Who shares a prompt's prefix with another can find out what that asked.
+/// A client that shares prefixes with another could find out what that one has
+/// asked.
 TEST_F(AccessTest, KeysAndSaltsShareNoPrefixes) {
   engine.answerAll("ok");
   options.apiKeys = {"one", "two"};
@@ -199,7 +201,7 @@ TEST_F(AccessTest, KeysAndSaltsShareNoPrefixes) {
   EXPECT_NE(scopeOf("two", salted), scopeOf("one", salted));
 }
 
-/// Nor what is asked of a place that there is not.
+/// It also reads no body of a request to an unknown path.
 TEST_F(AccessTest, WhoHasNoKeyDoesNotMakeTheServerReadABody) {
   options.apiKeys = {"one"};
   start();
@@ -240,7 +242,7 @@ TEST_F(AccessTest, RequestsNeedAKeyWhereThereAreSome) {
                    "Authorization: Bearer " + std::string(key) + "\r\n")
                   .status,
               200);
-  // What probes, collectors and browsers ask for.
+  // Probes, metrics collectors and browsers ask for these.
   for (const char *path :
        {"/health", "/version", "/metrics", "/", "/page.js", "/page.css"})
     EXPECT_EQ(get(path).status, 200) << path;
@@ -282,7 +284,7 @@ TEST_F(AccessTest, ListedOriginsMayAskAndRead) {
   options.corsOrigins = {"https://other.example", "https://page.example"};
   options.apiKeys = {"one"};
   start();
-  ReadAnswer answer = ask(preflight(asksFirst)); // carries no key
+  ReadAnswer answer = ask(preflight(asksFirst)); // a preflight carries no key
   EXPECT_EQ(answer.status, 204);
   EXPECT_EQ(answer.field("Access-Control-Allow-Origin"),
             "https://page.example");
@@ -290,14 +292,14 @@ TEST_F(AccessTest, ListedOriginsMayAskAndRead) {
   EXPECT_EQ(answer.field("Access-Control-Allow-Headers"), "authorization");
   EXPECT_EQ(answer.field("Access-Control-Allow-Credentials"), "");
   EXPECT_EQ(answer.field("Vary"), "Origin");
-  // Errors too, or the page could not show them.
+  // Errors also need permission, or the page could not show them.
   ReadAnswer refused = get("/v1/models", fromPage);
   EXPECT_EQ(refused.status, 401);
   EXPECT_EQ(refused.field("Access-Control-Allow-Origin"),
             "https://page.example");
 }
 
-/// A browser's clients send fields of their own: OpenAI's some ten of them.
+/// Clients in browsers send fields of their own; OpenAI's sends about ten.
 TEST_F(AccessTest, PagesMaySendWhatTheyAskFor) {
   options.corsOrigins = {"https://page.example"};
   start();
@@ -315,7 +317,8 @@ TEST_F(AccessTest, PagesMaySendWhatTheyAskFor) {
             "openai-project, x-request-id, x-stainless-arch, "
             "x-stainless-lang, x-stainless-retry-count");
   EXPECT_EQ(allowed(name + " a , b \r\n"), "a, b");
-  // Without a list, and where it is none, or too long: the usual ones.
+  // Without a valid list, or with one that is too long, the usual names are
+  // allowed.
   std::string tooLong;
   for (int i = 0; i < 300; ++i)
     tooLong += "x-name-" + std::to_string(i) + ',';
@@ -351,7 +354,7 @@ TEST_F(AccessTest, WhatIsNoOriginIsRefused) {
   EXPECT_TRUE(CrossOrigin::create({"http://localhost:3000"}).ok());
 }
 
-/// A 431 is read by nobody's origin.
+/// A request that is answered with 431 has no known origin.
 TEST_F(AccessTest, WhereAllMayTheyMayReadWhatCouldNotBeRead) {
   options.corsOrigins = {"*"};
   start();
@@ -371,7 +374,7 @@ static std::string asHost(const std::string &host) {
   return "GET /health HTTP/1.1\r\nHost: " + host + "\r\n\r\n";
 }
 
-/// A page's owner can let its name point to this machine.
+/// The owner of a page can let the page's name point to this machine.
 TEST_F(AccessTest, ALocalServerHasLocalNamesOnly) {
   start();
   for (const char *host : {"localhost", "LocalHost:8000", "127.0.0.1:8000",

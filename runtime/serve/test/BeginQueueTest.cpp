@@ -1,4 +1,4 @@
-//===- BeginQueueTest.cpp - requests that wait to be read -----------------===//
+//===- BeginQueueTest.cpp - a fair queue of unread requests ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -41,7 +41,8 @@ void push(BeginQueue &queue, TenantId tenant, const std::string &name,
   queue.push({std::make_shared<Named>(name), tenant, until});
 }
 
-/// The order in which all that wait come, each of which takes `took`.
+/// Takes all entries and returns their order; an entry takes `took` of its
+/// tenant.
 std::string order(BeginQueue &queue, std::map<TenantId, int> took) {
   std::string names;
   while (queue.hasNext(anyNumber)) {
@@ -58,7 +59,7 @@ TEST(BeginQueueTest, TenantsHaveTheSameTimeNotTheSameNumber) {
     push(queue, 1, name);
   for (const char *name : {"1", "2"})
     push(queue, 2, name);
-  // The second takes three times as long.
+  // An entry of the second tenant takes three times as long.
   std::string names = order(queue, {{1, 10}, {2, 30}});
   EXPECT_EQ(names.size(), 8u);
   size_t first = names.find('1'), second = names.find('2');
@@ -76,7 +77,7 @@ TEST(BeginQueueTest, ANewcomerWaitsForNobodysPast) {
     queue.finished(queue.takeNext(anyNumber).tenant, Time(1000));
   push(queue, 2, "x");
   push(queue, 2, "y");
-  // It has no claim to all of the time before it came either.
+  // It does not get all of the time before it came, either.
   std::string names = order(queue, {{1, 1000}, {2, 1000}});
   EXPECT_EQ(names.find('x'), 0u);
   EXPECT_GE(names.find('y'), 1u);
@@ -115,7 +116,7 @@ TEST(BeginQueueTest, WhoHasTheMostGivesUpTheLast) {
   EXPECT_EQ(nameOf(queue.takeFromMost(1)), "");
   push(queue, 2, "x");
   EXPECT_EQ(nameOf(queue.takeFromMost(2)), "c");
-  EXPECT_EQ(nameOf(queue.takeFromMost(2)), ""); // 2 and 1 become 1 and 2
+  EXPECT_EQ(nameOf(queue.takeFromMost(2)), ""); // 2 and 1 would become 1 and 2
   EXPECT_EQ(nameOf(queue.takeFromMost(3)), "b");
 }
 

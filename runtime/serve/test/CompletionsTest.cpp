@@ -1,4 +1,4 @@
-//===- CompletionsTest.cpp - answers as a whole --------------------------===//
+//===- CompletionsTest.cpp - answers as a whole ---------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -90,7 +90,7 @@ TEST_F(CompletionsTest, ChoicesAndPromptsAreRequestsOfTheirOwn) {
             "4");
 }
 
-/// The engine is told to stop, and what it has made behind that is dropped.
+/// The engine is told to stop, and its later tokens are dropped.
 TEST_F(CompletionsTest, AStopStringEndsTheEnginesRequest) {
   start();
   auto client = send("/v1/completions", {{"prompt", "p"}, {"stop", {"END"}}});
@@ -121,7 +121,7 @@ TEST_F(CompletionsTest, LogProbabilitiesComeWithTheTokens) {
   EXPECT_EQ(logprobs["token_logprobs"][0], -0.5);
 }
 
-/// As lm-eval asks for the likelihood of a text.
+/// lm-eval asks in this way for the likelihood of a text.
 TEST_F(CompletionsTest, EchoWithLogprobsSaysHowLikelyThePromptIs) {
   start();
   auto client = send(
@@ -149,7 +149,7 @@ TEST_F(CompletionsTest, EchoWithLogprobsSaysHowLikelyThePromptIs) {
   EXPECT_EQ(metric("sluice:generation_tokens_total"), "1");
 }
 
-/// Each prompt's are counted once, as its tokens are.
+/// Cached tokens of each prompt are counted once, as all of its tokens are.
 TEST_F(CompletionsTest, TheUsageHasWhatWasCached) {
   start();
   auto client = send("/v1/completions", {{"prompt", {"one", "two"}}, {"n", 2}});
@@ -197,7 +197,7 @@ TEST_F(CompletionsTest, EveryRequestHasAnIdOfItsOwn) {
   json first = bodyOf(post("/v1/completions", {{"prompt", "p"}}));
   json second = bodyOf(post("/v1/completions", {{"prompt", "p"}}));
   EXPECT_NE(first["id"], second["id"]);
-  // Without a seed, so do the seeds.
+  // Without a seed, the seeds also differ.
   EXPECT_NE(engine.request(0).spec.sampling.seed,
             engine.request(1).spec.sampling.seed);
 }

@@ -1,4 +1,4 @@
-//===- DrainTest.cpp - how a server ends ----------------------------------===//
+//===- DrainTest.cpp - draining and stopping the server -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -117,7 +117,7 @@ TEST_F(DrainTest, WhoWatchesIsToldTheEnd) {
   EXPECT_TRUE(watcher.readAll().ends_with("0\r\n\r\n"));
 }
 
-/// Also with a request that nobody has read yet, and one without an answer.
+/// Among the requests are one that was not read yet and one without an answer.
 TEST_F(DrainTest, StopEndsEverything) {
   options.threads = 1;
   start();

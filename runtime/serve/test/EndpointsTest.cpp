@@ -1,4 +1,4 @@
-//===- EndpointsTest.cpp - what is where ----------------------------------===//
+//===- EndpointsTest.cpp - paths, methods and types of bodies -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -90,7 +90,7 @@ TEST_F(EndpointsTest, UnknownPathsAre404) {
     EXPECT_EQ(errorOf(answer)["type"], "not_found_error") << path;
   }
   EXPECT_EQ(post("/nothing", {}).status, 404);
-  // The query may hold what is nobody's business.
+  // The query may hold private data, so it is not shown.
   EXPECT_EQ(get("/nothing?secret").body.find("secret"), std::string::npos);
 }
 
@@ -120,7 +120,7 @@ TEST_F(EndpointsTest, HeadIsAnsweredLikeGet) {
   ReadAnswer answer = ask("HEAD /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.field("Content-Length"), "15");
-  // There is no stream to wait for.
+  // HEAD does not start a stream.
   TestClient client(server->port());
   client.send("HEAD /status/events HTTP/1.1\r\nHost: localhost\r\n\r\n" +
               http::test::get("/health"));
@@ -138,9 +138,9 @@ TEST_F(EndpointsTest, BodiesOfOtherTypesAre415) {
   EXPECT_EQ(status(""), 200);
   EXPECT_EQ(status("Content-Type: application/json\r\n"), 200);
   EXPECT_EQ(status("Content-Type: Application/JSON; charset=utf-8\r\n"), 200);
-  // curl -d
+  // Sent by curl -d.
   EXPECT_EQ(status("Content-Type: application/x-www-form-urlencoded\r\n"), 200);
-  // A page of another origin, without asking whether it may.
+  // A page of another origin could send this without asking for permission.
   EXPECT_EQ(status("Content-Type: application/x-www-form-urlencoded\r\n"
                    "Origin: https://example.org\r\n"),
             415);
@@ -149,7 +149,7 @@ TEST_F(EndpointsTest, BodiesOfOtherTypesAre415) {
   EXPECT_EQ(status("Content-Type: application/json\r\n"
                    "Origin: https://example.org\r\n"),
             200);
-  // Nobody unpacks it.
+  // The server does not decompress bodies.
   EXPECT_EQ(status("Content-Encoding: gzip\r\n"), 415);
   EXPECT_EQ(status("Content-Encoding: Identity\r\n"), 200);
   EXPECT_EQ(status("Content-Type: text/plain\r\n"), 415);
@@ -204,7 +204,7 @@ TEST_F(EndpointsTest, ThePageIsThereAndMayDoNothingElsewhere) {
             std::string::npos);
   EXPECT_TRUE(page.body.starts_with("<!doctype html>")) << page.body;
   EXPECT_TRUE(page.body.ends_with("</html>\n"));
-  // Nothing of it is fetched from elsewhere, or is in the page itself.
+  // No file is fetched from elsewhere or written inside the page.
   for (const char *path : {"/", "/page.css", "/page.js", "/picture.js"}) {
     std::string text = get(path).body;
     EXPECT_GT(text.size(), 1000u) << path;

@@ -1,4 +1,4 @@
-//===- ErrorsTest.cpp - requests that end in another way -----------------===//
+//===- ErrorsTest.cpp - requests that end with an error -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ namespace {
 
 class ErrorsTest : public ServeTest {
 protected:
-  /// A request that takes long to read, and has arrived.
+  /// Sends a request that takes long to read, and waits until it has arrived.
   std::unique_ptr<TestClient> sendLargest() {
     constexpr int bytes = 7 << 20;
     auto client = send("/v1/completions", {{"prompt", std::string(bytes, 'x')},
@@ -33,7 +33,7 @@ protected:
 
 static const json plain = {{"prompt", "p"}};
 static const json streamed = {{"prompt", "p"}, {"stream", true}};
-/// To be read behind a larger one, by the threads that have time for such.
+/// A request that waits behind a larger one for the pool's slow threads.
 static const json large = {{"prompt", std::string(300 << 10, 'x')},
                            {"truncate_prompt_tokens", 5000}};
 
@@ -41,7 +41,7 @@ static const std::string cancelled =
     "sluice:request_success_total{finished_reason=\"cancelled\"}";
 
 //===----------------------------------------------------------------------===//
-// What the engine says
+// Errors from the engine
 //===----------------------------------------------------------------------===//
 
 TEST_F(ErrorsTest, AFullQueueIs429) {
@@ -97,7 +97,7 @@ TEST_F(ErrorsTest, TakingTooLongIs504) {
             "1");
 }
 
-/// An event with the error, then the end, as in vLLM.
+/// The stream gets an event with the error and then its end, as in vLLM.
 TEST_F(ErrorsTest, AnErrorInAStreamIsAnEvent) {
   start();
   auto client = send("/v1/completions", streamed);
@@ -140,7 +140,7 @@ TEST_F(ErrorsTest, ABrokenPipelineIs503) {
   EXPECT_EQ(errorOf(answer)["message"], "rank 2 has gone");
 }
 
-/// One of the choices is refused: the whole is, and the others end.
+/// If one choice is refused, the whole request is, and the other choices end.
 TEST_F(ErrorsTest, OneFailedChoiceEndsTheOthers) {
   start();
   auto client = send("/v1/completions", {{"prompt", "p"}, {"n", 3}});
@@ -154,7 +154,7 @@ TEST_F(ErrorsTest, OneFailedChoiceEndsTheOthers) {
 }
 
 //===----------------------------------------------------------------------===//
-// What the server finds
+// Errors from the server
 //===----------------------------------------------------------------------===//
 
 TEST_F(ErrorsTest, BadRequestsNeverReachTheEngine) {
@@ -176,7 +176,7 @@ TEST_F(ErrorsTest, AFullServerIs429) {
   options.maxQueue = 1;
   options.threads = 1;
   start();
-  // With megabytes to tokenize, one is read for a while and one waits.
+  // The bodies take long to tokenize, so one is being read while one waits.
   const json body = {{"prompt", std::string(4 << 20, 'x')},
                      {"truncate_prompt_tokens", 5000}};
   const std::string large =
@@ -209,7 +209,7 @@ TEST_F(ErrorsTest, TooLargeIs413InTheApisFormat) {
 }
 
 //===----------------------------------------------------------------------===//
-// Clients that go away, and requests that are aborted
+// Clients that go, and requests that are aborted
 //===----------------------------------------------------------------------===//
 
 TEST_F(ErrorsTest, AClientThatGoesEndsItsRequests) {
@@ -237,7 +237,8 @@ TEST_F(ErrorsTest, AClientThatLeavesItsStreamEndsIt) {
   EXPECT_TRUE(becomes("sluice:client_disconnects_total", "1"));
 }
 
-/// It never comes to the engine, and its place in the queue is free at once.
+/// Its request never reaches the engine, and its place in the queue is free at
+/// once.
 TEST_F(ErrorsTest, AClientThatGoesBeforeItsRequestIsRead) {
   options.threads = 1;
   options.maxQueue = 2;
@@ -249,12 +250,13 @@ TEST_F(ErrorsTest, AClientThatGoesBeforeItsRequestIsRead) {
     EXPECT_TRUE(
         becomes("sluice:client_disconnects_total", std::to_string(i + 1)));
   }
-  EXPECT_EQ(largest->read().status, 400); // does not fit the context
+  EXPECT_EQ(largest->read().status, 400); // it does not fit the context
   EXPECT_EQ(engine.submitted(), 0u);
   EXPECT_EQ(metric("sluice:requests_refused_total"), "0");
 }
 
-/// While another one is read; the time-outs are not the engine's alone.
+/// The requests wait behind another one; their time-outs also count before the
+/// engine.
 TEST_F(ErrorsTest, WhatWaitsToBeReadHasItsTimeOuts) {
   struct Case {
     double queue, request;
@@ -302,7 +304,7 @@ TEST_F(ErrorsTest, AbortByTheClientsId) {
   start();
   auto client = send("/v1/completions", plain, "X-Request-Id: mine-1\r\n");
   ASSERT_TRUE(engine.wait(0));
-  // In use, so nobody else can have it.
+  // The id is in use, so another request cannot have it.
   ReadAnswer second =
       post("/v1/completions", plain, "X-Request-Id: mine-1\r\n");
   EXPECT_EQ(second.status, 400);
@@ -313,7 +315,7 @@ TEST_F(ErrorsTest, AbortByTheClientsId) {
   EXPECT_EQ(answer.field("X-Request-Id"), "mine-1");
   EXPECT_EQ(errorOf(answer)["code"], "request_aborted");
   EXPECT_TRUE(becomes(cancelled, "1"));
-  // Over: the id is free.
+  // The request is over, so its id is free.
   engine.answerAll("ok");
   EXPECT_EQ(post("/v1/completions", plain, "X-Request-Id: mine-1\r\n").status,
             200);

@@ -47,7 +47,7 @@ void FakeEngine::later(std::function<void()> fn) {
   changed.notify_all();
 }
 
-/// On the engine's thread. Nothing comes behind an end.
+/// Called on the engine's thread. Drops items after the end.
 void FakeEngine::push(size_t index, TokenItem item) {
   std::shared_ptr<pipeline::TokenSink> sink;
   {

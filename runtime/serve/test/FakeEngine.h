@@ -1,4 +1,4 @@
-//===- FakeEngine.h - an engine that does what a test says ----------------===//
+//===- FakeEngine.h - an engine that a test controls ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,9 +21,9 @@
 
 namespace sluice::serve::test {
 
-/// Keeps requests until a test says what becomes of them; requests that are to
-/// be finished end at once. Sinks are called on a thread of its own, as on a
-/// head's. A token's id is the byte that it stands for (see testTokenizer).
+/// Keeps requests until the test ends them, except that finish() ends a request
+/// at once. Calls sinks on its own thread, as a head does. A token's id is its
+/// byte (see testTokenizer).
 class FakeEngine final : public ServingEngine {
 public:
   FakeEngine();
@@ -35,26 +35,26 @@ public:
   EngineStatus status() const override;
   Status healthy() const override;
 
-  /// Waits for request number `index`, counted from 0 over the engine's life,
-  /// for five seconds at most. Whether it has come.
+  /// Waits at most five seconds for request number `index`, counted from 0 over
+  /// the engine's life. Returns whether it has come.
   bool wait(size_t index);
   size_t submitted() const;
-  /// Requests that have not ended.
+  /// Returns the number of requests that have not ended.
   size_t open() const;
-  /// Of a request that has come.
+  /// Returns a request that has come.
   const ScheduledRequest &request(size_t index) const;
-  /// With what finish() was called for it.
+  /// Returns the reason with which finish() was called for a request.
   std::optional<FinishReason> finished(size_t index) const;
   std::string promptOf(size_t index) const;
 
-  /// Tokens for the bytes of `text`.
+  /// Gives a request the tokens of the bytes of `text`.
   void tell(size_t index, std::string_view text);
   void tell(size_t index, const pipeline::TokenItem &item);
   void end(size_t index, FinishReason reason, bool started = true,
            const std::string &error = "");
   void refuse(size_t index, Refusal refusal, const std::string &why);
   void breakDown(size_t index, const std::string &why);
-  /// From now on each request is answered with this at once, and with `stop`.
+  /// Answers each further request at once with `text` and the end `stop`.
   void answerAll(const std::string &text);
 
   void setStatus(EngineStatus status);
@@ -63,7 +63,8 @@ public:
 private:
   struct Held {
     ScheduledRequest request;
-    std::shared_ptr<pipeline::TokenSink> sink; ///< null once it has ended
+    /// Null once the request has ended.
+    std::shared_ptr<pipeline::TokenSink> sink;
     std::optional<FinishReason> finished;
   };
 

@@ -21,8 +21,8 @@ using sluice::http::test::eventually;
 
 namespace {
 
-/// Stages whose answer to each row is the byte behind the row's: "a" goes on as
-/// "bcd...". Or none, while they are held.
+/// Stages that answer each row with the next byte: "a" is continued as
+/// "bcd...". While they are held, they do not answer.
 class Alphabet final : public pipeline::HeadLinks {
 public:
   Status launch(const StepFrame &frame) override {
@@ -140,7 +140,7 @@ TEST_F(HeadEngineTest, TokensOfAHeadBecomeText) {
 TEST_F(HeadEngineTest, LanesSumUpSteps) {
   start();
   send({{"prompt", "a"}, {"max_tokens", 300}})->read();
-  // One row each but for the first, which has the prompt's; asked for often.
+  // Each step has one row, except the first, which has the prompt's.
   EXPECT_TRUE(eventually([&] { return engine.status().head.running == 0; }));
   EngineStatus status = engine.status();
   ASSERT_EQ(status.ranks.size(), 1u);
@@ -150,7 +150,7 @@ TEST_F(HeadEngineTest, LanesSumUpSteps) {
   EXPECT_GT(status.ranks[0].busyNanos, 0);
 }
 
-/// Two run, one waits, and the next one is refused; when clients go, their
+/// Two requests run, one waits, and the next is refused. When clients go, their
 /// places are free.
 TEST_F(HeadEngineTest, QueueAndLeave) {
   links.isHeld = true;
@@ -172,7 +172,7 @@ TEST_F(HeadEngineTest, QueueAndLeave) {
   }));
 }
 
-/// A more urgent one takes the last place in the queue.
+/// A more urgent request takes the last place in the queue.
 TEST_F(HeadEngineTest, TheLastInOrderIsRefused) {
   links.isHeld = true;
   start();
@@ -191,7 +191,7 @@ TEST_F(HeadEngineTest, TheLastInOrderIsRefused) {
   EXPECT_EQ(errorOf(answer)["code"], "queue_full");
   EXPECT_EQ(send({{"prompt", "a"}, {"priority", -4}})->read().status, 429);
   EXPECT_EQ(engine.status().head.waiting, 1);
-  // The urgent one is still there, and runs once there is a place.
+  // The urgent request still waits, and runs once there is a place.
   links.isHeld = false;
   clients.front().reset();
   EXPECT_EQ(urgent->read().status, 200);

@@ -20,7 +20,7 @@ using sluice::http::test::eventually;
 
 using MonitorTest = ServeTest;
 
-/// Two seconds with 4 steps.
+/// The interval is two seconds with 4 steps.
 TEST_F(MonitorTest, AnEventIsAboutItsInterval) {
   StatusMark before, now;
   before.status.head.steps = 6;
@@ -97,7 +97,7 @@ TEST_F(MonitorTest, TooManyWatchersAreRefused) {
   }));
 }
 
-/// Rows of steps come into the histogram while nobody asks for it.
+/// The monitor records the rows of steps without a request for the metrics.
 TEST_F(MonitorTest, StepsAreCounted) {
   start();
   EngineStatus status;
@@ -138,7 +138,7 @@ TEST_F(MonitorTest, HealthSaysWhereTheModelGivesNoNumbers) {
     status.head.noteAnswers(rows);
     engine.setStatus(status);
   };
-  // Those of one step count once, and not beside a good one.
+  // Answers of one step count once, and not at all beside a good answer.
   answer({bad, bad, bad});
   answer({bad, good});
   answer({bad, refused});
@@ -160,7 +160,7 @@ TEST_F(MonitorTest, StepsMayTakeTheirTime) {
   EXPECT_EQ(limits.ofSteps(head), seconds(60));
   head.noteStep(std::vector<StageTiming>{{.rows = 1, .busyNanos = 1000}});
   EXPECT_EQ(limits.ofSteps(head), seconds(10));
-  head.maxRows = 512; // is under way
+  head.maxRows = 512; // such a step is in progress
   EXPECT_EQ(limits.ofSteps(head), seconds(60));
   head.noteStep(
       std::vector<StageTiming>{{.rows = 512, .busyNanos = 20'000'000'000},
@@ -178,7 +178,7 @@ TEST_F(MonitorTest, TheLogHasALineForEachRequest) {
   start();
   post("/v1/completions", {{"prompt", "abc"}});
   get("/nothing?secret=1");
-  server->stop(); // writes what is left
+  server->stop(); // writes the remaining lines
   ::dup2(before, STDERR_FILENO);
   ::close(before);
   ::close(ends[1]);
@@ -194,7 +194,7 @@ TEST_F(MonitorTest, TheLogHasALineForEachRequest) {
   EXPECT_EQ(text.find("secret"), text.npos) << text;
 }
 
-/// Who reads the log holds nobody up: lines are left out and counted.
+/// A log without a reader does not block: lines are dropped and counted.
 TEST_F(MonitorTest, ALogThatNobodyReads) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
@@ -202,7 +202,7 @@ TEST_F(MonitorTest, ALogThatNobodyReads) {
   const std::string line(1000, 'x');
   for (int i = 0; i < 2000; ++i)
     log.add(line);
-  log.flush(); // as much as a pipe holds
+  log.flush(); // writes as much as the pipe holds
   log.flush();
   std::string text;
   char part[4096];

@@ -1,4 +1,4 @@
-//===- PrefixScopesTest.cpp - who shares the prefixes of prompts ----------===//
+//===- PrefixScopesTest.cpp - isolation of shared prompt prefixes ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,7 +27,7 @@ TEST(PrefixScopesTest, KeysAndSaltsKeepApart) {
       EXPECT_EQ(scope, scopes.of(caller, salt));
       EXPECT_TRUE(all.insert(scope).second) << caller.tenant << salt;
     }
-  // Addresses are nobody's name.
+  // Addresses do not separate callers.
   EXPECT_EQ(scopes.of(someone, ""), scopes.of(other, ""));
   EXPECT_EQ(scopes.of(someone, "s"), scopes.of(other, "s"));
 }

@@ -1,4 +1,4 @@
-//===- RaceTest.cpp - clients that come and go as they like ---------------===//
+//===- RaceTest.cpp - clients that come and go at random ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ namespace {
 
 class RaceTest : public ServeTest {
 protected:
-  /// One client's day: requests that it reads, leaves at some point, or has
+  /// Runs a client whose requests are read to the end, left at some point, or
   /// aborted.
   void client(unsigned seed, int requests) {
     std::mt19937 random(seed);
@@ -62,7 +62,7 @@ protected:
 
 } // namespace
 
-/// Whatever they do, each request ends once, and nothing is left.
+/// Whatever the clients do, each request ends once, and nothing is left.
 TEST_F(RaceTest, EveryRequestEndsOnce) {
   std::string text;
   for (int i = 0; i < 200; ++i)
@@ -89,7 +89,7 @@ TEST_F(RaceTest, EveryRequestEndsOnce) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
 }
 
-/// The server ends while requests come.
+/// The server stops while requests come.
 TEST_F(RaceTest, StopWhileRequestsCome) {
   engine.answerAll("some text");
   start();
@@ -100,7 +100,7 @@ TEST_F(RaceTest, StopWhileRequestsCome) {
         auto connection =
             send("/v1/completions", {{"prompt", "p"}, {"stream", k % 2 == 0}});
         ReadAnswer answer = connection->read();
-        if (answer.status == 0) // nobody listens any more
+        if (answer.status == 0) // the server has stopped
           return;
         EXPECT_TRUE(answer.status == 200 || answer.status == 503)
             << answer.status;

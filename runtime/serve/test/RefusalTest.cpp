@@ -1,4 +1,4 @@
-//===- RefusalTest.cpp - what is refused before a handler -----------------===//
+//===- RefusalTest.cpp - requests that are refused before a handler -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,9 @@ using namespace sluice::serve::test;
 
 namespace {
 
-/// What the HTTP server refuses by itself is answered as everything else is:
-/// in the API's format, for pages of other origins, counted and logged.
+/// Requests that the HTTP server itself refuses get the same kind of answers as
+/// others: in the API's format, readable by pages of other origins, counted and
+/// logged.
 class RefusalTest : public ServeTest {
 protected:
   void start() {
@@ -28,9 +29,9 @@ protected:
     testing::internal::CaptureStderr();
     ServeTest::start();
   }
-  /// Ends the server.
+  /// Stops the server and returns its log.
   std::string log() {
-    server->stop(); // writes what is left
+    server->stop(); // writes the remaining lines
     return testing::internal::GetCapturedStderr();
   }
   std::string answers(int status) {
@@ -143,7 +144,7 @@ TEST_F(RefusalTest, TheServerMayOpenAsManyFilesAsItsUser) {
                 std::to_string(before.rlim_max - 128) + " connections");
 }
 
-/// A request for permission is answered like the others.
+/// Preflights are counted and logged like other requests.
 TEST_F(RefusalTest, PreflightsAreCountedAndLogged) {
   start();
   EXPECT_EQ(ask("OPTIONS /tokenize HTTP/1.1\r\nHost: localhost\r\n" + fromPage +
@@ -154,7 +155,7 @@ TEST_F(RefusalTest, PreflightsAreCountedAndLogged) {
   EXPECT_NE(log().find("\"OPTIONS /tokenize\" 204 "), std::string::npos);
 }
 
-/// Each answer counts once, whoever gives it.
+/// Each answer counts once, whichever code gives it.
 TEST_F(RefusalTest, NothingIsCountedTwice) {
   start();
   engine.answerAll("ok");

@@ -27,9 +27,9 @@ class ScaleTest : public ServeTest {};
 
 } // namespace
 
-/// A thousand streams with a chat's prompt of 2,000 tokens; memory of the
-/// clients, which live in this process too, and of the fake engine's prompts is
-/// in the figure.
+/// Opens a thousand streams with a chat's prompt of 2,000 tokens. The measured
+/// memory includes that of the clients, which are in this process, and of the
+/// fake engine's prompts.
 TEST_F(ScaleTest, AThousandOpenStreams) {
   constexpr int64_t streams = 1000;
   constexpr int rounds = 50;

@@ -22,29 +22,29 @@ using http::test::ReadAnswer;
 using http::test::TestClient;
 using nlohmann::json;
 
-/// A tokenizer whose token i < 256 is byte i; 256 is <|end|>. Templates can use
-/// <|user|>, <|assistant|>.
+/// Returns a tokenizer whose token i < 256 is byte i; 256 is <|end|>. Templates
+/// can use <|user|> and <|assistant|>.
 text::Tokenizer testTokenizer();
-/// "<|user|>Hello<|assistant|>" for a user's Hello.
+/// Renders "<|user|>Hello<|assistant|>" for a user's Hello.
 extern const char *const testTemplate;
 openai::ModelOptions testModel();
 
-/// A server with a fake engine. Tests change `options` and call start().
+/// A server with a fake engine. Tests change `options`, then call start().
 class ServeTest : public testing::Test {
 protected:
   ServeTest();
   void start();
 
-  /// The answer to one request, on a connection of its own.
+  /// Returns the answer to one request, sent on its own connection.
   ReadAnswer ask(const std::string &request);
   ReadAnswer get(const std::string &path, const std::string &fields = "");
   ReadAnswer post(const std::string &path, const json &body,
                   const std::string &fields = "");
-  /// Sends without waiting for the answer.
+  /// Sends a request without waiting for the answer.
   std::unique_ptr<TestClient> send(const std::string &path, const json &body,
                                    const std::string &fields = "");
-  /// The value of a metric as /metrics writes it: name{labels}, without
-  /// model_name; "" where there is none.
+  /// Returns the value of a metric, which is written as name{labels}, without
+  /// model_name; "" if there is none.
   std::string metric(const std::string &sample);
   bool becomes(const std::string &sample, const std::string &value);
 
@@ -54,16 +54,16 @@ protected:
   std::unique_ptr<ApiServer> server;
 };
 
-/// A whole answer's body; null where it is not JSON.
+/// Returns the JSON body of a complete answer; null if it is not JSON.
 json bodyOf(const ReadAnswer &answer);
-/// The `error` of an answer, which must have all four members.
+/// Returns the `error` of an answer, which must have all four members.
 json errorOf(const ReadAnswer &answer);
-/// The data of a stream's events.
+/// Returns the data of a stream's events.
 std::vector<std::string> eventsOf(const std::string &body);
-/// The text of a stream of completions: of choice `index`.
+/// Returns the text of choice `index` in a stream of completions.
 std::string textOf(const std::vector<std::string> &events, int index = 0);
 
-/// For fields of a request.
+/// A field for requests with a JSON body.
 inline const std::string jsonField = "Content-Type: application/json\r\n";
 
 } // namespace sluice::serve::test

@@ -1,4 +1,4 @@
-//===- ServeMetricsTest.cpp - what the server counts ----------------------===//
+//===- ServeMetricsTest.cpp - the server's metrics ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ static bool has(const std::string &text, const std::string &line) {
   return ('\n' + text).find('\n' + line + '\n') != std::string::npos;
 }
 
-/// Those that dashboards look for are there from the start.
+/// The metrics that dashboards use exist from the start.
 TEST(ServeMetrics, NamesAreThere) {
   ServeMetrics metrics("m", "1");
   std::string text = metrics.text({}, {}, 0);
@@ -52,7 +52,7 @@ TEST(ServeMetrics, EachStepIsCountedOnce) {
   metrics.noteSteps(head);
   std::string sum = "sluice:iteration_tokens_total_sum{model_name=\"m\"} ";
   EXPECT_TRUE(has(metrics.text({}, {}, 0), sum + '7'));
-  // More than are kept: the newest ones.
+  // If there are more steps than the engine reports, the newest ones count.
   for (int i = 0; i < 1000; ++i)
     step(10);
   metrics.noteSteps(head);

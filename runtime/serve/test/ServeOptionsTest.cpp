@@ -1,4 +1,4 @@
-//===- ServeOptionsTest.cpp - how a server is asked for -------------------===//
+//===- ServeOptionsTest.cpp - the options of a server ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ using namespace sluice::serve::test;
 
 namespace {
 
-/// The error of the arguments; "" for none.
+/// Returns the error of the arguments; "" if there is none.
 std::string parse(std::vector<std::string> arguments, ServeOptions &options) {
   CLI::App app("test", "test");
   addServeOptions(app, options);

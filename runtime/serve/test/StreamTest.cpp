@@ -1,4 +1,4 @@
-//===- StreamTest.cpp - answers as streams of events ---------------------===//
+//===- StreamTest.cpp - answers as streams of events ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -73,14 +73,14 @@ TEST_F(StreamTest, AChatBeginsWithItsRole) {
       "stop");
 }
 
-/// The stop string comes byte by byte, and nothing of it is ever sent.
+/// The stop string arrives byte by byte, and no part of it is ever sent.
 TEST_F(StreamTest, AStopStringAcrossChunks) {
   start();
   auto client = send("/v1/completions",
                      {{"prompt", "p"}, {"stream", true}, {"stop", "<END>"}});
   ASSERT_TRUE(engine.wait(0));
   engine.tell(0, "text <EN");
-  // In one event or several: they come as bytes do.
+  // The text may come in one event or in several.
   std::string begun;
   while (begun.size() < 5) {
     std::string event = client->readUntil("\n\n");
@@ -100,7 +100,7 @@ TEST_F(StreamTest, AStopStringAcrossChunks) {
   EXPECT_EQ(engine.finished(0), FinishReason::Stop);
 }
 
-/// What looked like the stop string and is not comes with the end.
+/// Text that looked like the start of the stop string is sent at the end.
 TEST_F(StreamTest, WhatWasHeldBackComesAtTheEnd) {
   start();
   auto client = send("/v1/completions",
@@ -111,7 +111,7 @@ TEST_F(StreamTest, WhatWasHeldBackComesAtTheEnd) {
   EXPECT_EQ(textOf(eventsOf(client->read().body)), "a<EN");
 }
 
-/// A character of several tokens is sent once it is whole.
+/// A character of several tokens is sent when it is complete.
 TEST_F(StreamTest, CharactersAreWhole) {
   start();
   auto client = send("/v1/completions", {{"prompt", "p"}, {"stream", true}});
@@ -150,8 +150,8 @@ TEST_F(StreamTest, ChoicesComeMixedAndEachEndsForItself) {
   EXPECT_EQ(ends, 3);
 }
 
-/// Tokens that come while others are being sent share chunks: never more
-/// chunks than tokens, and not one less text.
+/// Tokens that come while others are being sent share chunks: there are at most
+/// as many chunks as tokens, and no text is missing.
 TEST_F(StreamTest, WhatPilesUpGoesTogether) {
   start();
   auto client = send("/v1/completions", {{"prompt", "p"}, {"stream", true}});
@@ -166,7 +166,7 @@ TEST_F(StreamTest, WhatPilesUpGoesTogether) {
   EXPECT_LE(events.size(), 5002u);
 }
 
-/// What a client does not take piles up to a limit, and no further.
+/// The data for a client that does not read is limited.
 TEST_F(StreamTest, AClientThatNeverReadsIsCutOff) {
   start();
   auto client = send("/v1/completions", {{"prompt", "p"}, {"stream", true}});

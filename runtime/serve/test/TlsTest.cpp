@@ -71,7 +71,7 @@ TEST_F(TlsTest, AClientThatLeavesEndsItsRequest) {
   EXPECT_EQ(engine.finished(0), FinishReason::Cancelled);
 }
 
-/// In the API's format, and counted.
+/// The answer is in the API's format, and counted.
 TEST_F(TlsTest, PlainHttpIsToldSo) {
   start();
   ReadAnswer answer = get("/health");

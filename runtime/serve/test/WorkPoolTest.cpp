@@ -1,4 +1,4 @@
-//===- WorkPoolTest.cpp - threads that requests are worked on -------------===//
+//===- WorkPoolTest.cpp - the threads that work on requests ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -45,7 +45,8 @@ private:
 
 constexpr TenantId someone = 1, other = 2;
 
-// Pools end before what their work items refer to.
+// In each test, what jobs refer to is declared before the pool, and outlives
+// it.
 std::shared_ptr<Job> job(std::function<void()> begin) {
   return std::make_shared<Job>(std::move(begin));
 }
@@ -54,7 +55,7 @@ std::shared_ptr<Job> longJob(std::function<void()> begin) {
   return std::make_shared<Job>(std::move(begin), [] {}, /*isLong=*/true);
 }
 
-/// A job of someone that has begun and lasts until `go`.
+/// Adds a job that has begun and lasts until `go`.
 void beginOne(WorkPool &pool, Signal &begun, Signal &go) {
   EXPECT_TRUE(pool.begin(job([&] {
                            begun.raise();
@@ -64,7 +65,7 @@ void beginOne(WorkPool &pool, Signal &begun, Signal &go) {
   ASSERT_TRUE(begun.wait());
 }
 
-/// Three long jobs of someone that last until `go`; the first has begun.
+/// Adds three long jobs that last until `go`; the first one has begun.
 void beginThreeLong(WorkPool &pool, Signal &begun, Signal &go) {
   for (int i = 0; i < 3; ++i)
     pool.begin(longJob([&] {
@@ -96,7 +97,7 @@ TEST(WorkPool, BeginsInOrderAndRefusesWhatIsTooMuch) {
   EXPECT_EQ(order, "ab");
 }
 
-/// Whatever begins take, tokens have a thread.
+/// However long begins take, a thread is free to proceed with requests.
 TEST(WorkPool, OneThreadIsKeptForWhatProceeds) {
   Signal begun, go, proceeded;
   WorkPool pool(10);
@@ -123,7 +124,7 @@ TEST(WorkPool, TellsWhetherItMoves) {
   beginOne(pool, begun, go);
   const Movement stuck = pool.beginMovement();
   EXPECT_TRUE(stuck.hasWork);
-  // What proceeds meanwhile is no movement of what begins.
+  // proceed() does not count as progress of begins.
   Signal proceeded;
   pool.proceed(std::make_shared<Job>([] {}, [&] { proceeded.raise(); }));
   ASSERT_TRUE(proceeded.wait());
@@ -135,7 +136,7 @@ TEST(WorkPool, TellsWhetherItMoves) {
   EXPECT_GT(pool.beginMovement().count, stuck.count);
 }
 
-/// The thread that is kept free sees to it while others are at work.
+/// The thread that is kept free expires the item while the other is at work.
 TEST(WorkPool, WhatHasWaitedTooLongDoesNotBegin) {
   Signal begun, go, last;
   auto late = job([] { FAIL() << "expired"; });
@@ -190,8 +191,8 @@ TEST(WorkPool, StopWaitsForWhatRunsAndDropsWhatWaits) {
   EXPECT_EQ(waiting.use_count(), 1);
 }
 
-/// A beginning that takes long is done by others, who are there for nothing
-/// else; those that come later do not wait for it.
+/// A begin that takes long is done by the slow threads; later ones do not wait
+/// for it.
 TEST(WorkPool, WhatTakesLongHoldsUpNobody) {
   Signal begun, go, quick;
   WorkPool pool(10);
@@ -205,7 +206,7 @@ TEST(WorkPool, WhatTakesLongHoldsUpNobody) {
   EXPECT_TRUE(begun.wait(3));
 }
 
-/// Of two threads for what takes long one tenant has one.
+/// One tenant gets only one of two slow threads.
 TEST(WorkPool, WhatTakesLongLeavesAThreadToOthers) {
   Signal begun, go, others;
   WorkPool pool(10);
@@ -218,7 +219,7 @@ TEST(WorkPool, WhatTakesLongLeavesAThreadToOthers) {
   EXPECT_TRUE(begun.wait(3));
 }
 
-/// Whoever fills the queue gives up a place in it.
+/// The tenant that fills the queue gives up a place in it.
 TEST(WorkPool, AFullQueueHasRoomForOtherTenants) {
   Signal started, go, done;
   WorkPool pool(3);
