@@ -1,4 +1,4 @@
-//===- AnswerHead.cpp - the first lines of an answer ----------------------===//
+//===- AnswerHead.cpp - the status line and fields of an answer -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -39,7 +39,8 @@ static void appendField(std::string &out, std::string_view name,
   out += "\r\n";
 }
 
-/// "Sun, 06 Nov 1994 08:49:37 GMT"; English in every locale.
+/// Returns a date such as "Sun, 06 Nov 1994 08:49:37 GMT", English in every
+/// locale.
 static std::string formatDate(std::time_t now) {
   constexpr const char *days[] = {"Sun", "Mon", "Tue", "Wed",
                                   "Thu", "Fri", "Sat"};

@@ -1,4 +1,4 @@
-//===- AnswerHead.h - the first lines of an answer ------------------------===//
+//===- AnswerHead.h - the status line and fields of an answer -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,24 +20,26 @@ enum class BodyEnd {
   Length,  ///< Content-Length
   Chunks,  ///< Transfer-Encoding: chunked
   Closing, ///< the connection closes
-  NoBody,  ///< by the status
+  NoBody,  ///< the status or the method says so
 };
 
 struct AnswerHead {
   int status = 200;
   const Fields &fields;
   BodyEnd end = BodyEnd::Length;
-  size_t length = 0; ///< of the body, for BodyEnd::Length
+  size_t length = 0; ///< of the body; for BodyEnd::Length
   bool closes = false;
-  /// Of the request: such a client must be told that the connection stays.
+  /// The client speaks HTTP/1.0, so it must be told if the connection stays
+  /// open.
   bool isHttp10 = false;
 };
 
-/// Whether answers of that status never have a body.
+/// Returns whether answers with this status never have a body.
 bool isBodiless(int status);
 
-/// Appends status line and fields, up to the empty line. Leaves out fields as
-/// Exchange::reply() says; what the others hold cannot break the framing.
+/// Appends the status line and the fields, up to the empty line. Leaves out the
+/// fields that Exchange::reply() leaves out; the others cannot break the
+/// framing.
 void appendHead(std::string &out, const AnswerHead &head, std::time_t now);
 
 } // namespace sluice::http::server

@@ -1,4 +1,4 @@
-//===- ByteStream.cpp - bytes to and from a connected socket --------------===//
+//===- ByteStream.cpp - non-blocking bytes over a socket ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,11 +15,11 @@
 using namespace sluice::http;
 using namespace sluice::http::server;
 
-/// What the kernel may hold of a connection without having sent it. More would
-/// not make it faster, and would hide that a client is slow.
+/// Bytes of a connection that the kernel may hold unsent. More would not make
+/// it faster, and would hide that a client is slow.
 static constexpr int kernelUnsentBytes = 128 << 10;
-/// When nothing has been heard for this long, the other machine is asked
-/// whether it is there, and how often.
+/// If a connection has been silent for `aliveSeconds`, the kernel probes the
+/// peer every `aliveIntervalSeconds`.
 static constexpr int aliveSeconds = 30, aliveIntervalSeconds = 10;
 void server::setOptions(int socket, std::chrono::milliseconds stall) {
   auto set = [&](int level, int name, int value) {

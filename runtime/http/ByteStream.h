@@ -1,13 +1,13 @@
-//===- ByteStream.h - bytes to and from a connected socket ----------------===//
+//===- ByteStream.h - non-blocking bytes over a socket --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads and writes that never wait: they say what to wait for. They use no
-// buffers of their own, so that a connection on which nothing happens holds
-// none. Plain here, under TLS in TlsStream.h.
+// Reads from and writes to a connected socket without waiting; the result says
+// what to wait for. A stream has no buffers of its own, so an idle connection
+// holds none. PlainStream is here, TlsStream in TlsStream.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,43 +23,44 @@ namespace sluice::http::server {
 
 enum class IoState {
   Done,
-  WantRead,  ///< again when the socket is readable
-  WantWrite, ///< again when the socket is writable
-  Closed,    ///< reading: the other side sends no more
+  WantRead,  ///< try again when the socket is readable
+  WantWrite, ///< try again when the socket is writable
+  Closed,    ///< from read(): the peer sends no more
   Failed,    ///< the connection is broken
-  PlainHttp, ///< handshake: the other side does not speak TLS, but HTTP
+  PlainHttp, ///< from handshake(): the peer speaks HTTP, not TLS
 };
 
 struct IoResult {
   IoState state = IoState::Done;
-  size_t bytes = 0; ///< read or written, at least 1; for Done
+  size_t bytes = 0; ///< read or written, at least 1; only for Done
 };
 
-/// Bytes through all sockets of a server. Sums, by which nothing is published:
-/// relaxed order is enough.
+/// The bytes through all sockets of a server. Relaxed order suffices, because
+/// the sums publish nothing else.
 struct ByteCounters {
   std::atomic<uint64_t> in = 0, out = 0;
 };
 
-/// Over a non-blocking socket, which outlives it.
+/// A stream over a non-blocking socket, which must outlive it.
 class ByteStream {
 public:
   virtual ~ByteStream() = default;
-  /// To be repeated until it is Done; before anything else.
+  /// Must be repeated until it returns Done, before anything else.
   virtual IoState handshake() = 0;
   /// `size` is at least 1.
   virtual IoResult read(char *data, size_t size) = 0;
   virtual IoResult write(const char *data, size_t size) = 0;
-  /// Says that no more will be written, as far as that can be said without
-  /// waiting.
+  /// Tells the peer that no more will be written, as far as this is possible
+  /// without waiting.
   virtual void end() = 0;
 };
 
-/// For a client's socket: small answers leave at once, and a client that takes
-/// nothing for `stall`, or whose machine is gone, breaks the connection.
+/// Sets the options of a client's socket: small answers leave at once, and the
+/// connection breaks if the client takes nothing for `stall` or its machine is
+/// gone.
 void setOptions(int socket, std::chrono::milliseconds stall);
 
-/// As recv() and send() do it; the traffic is counted. No SIGPIPE.
+/// Like recv() and send(), but count the traffic and raise no SIGPIPE.
 IoResult receiveSome(int socket, char *data, size_t size,
                      ByteCounters &traffic);
 IoResult sendSome(int socket, const char *data, size_t size,

@@ -23,10 +23,10 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// After the last byte has been sent, a client may have so long to read it: one
-/// that is still sending would lose it if its bytes were answered with a reset.
+/// Time that a client gets to read the last bytes. If the server closed at
+/// once, a client that is still sending would get a reset and lose them.
 constexpr milliseconds lingerTime{2000};
-/// Buffers larger than this are not kept.
+/// Buffers that are larger than this are freed when they are empty.
 constexpr size_t keptCapacity = 4096;
 
 } // namespace
@@ -71,7 +71,7 @@ void Connection::waitFor(Wait kind) {
   if (isWaiting)
     return;
   isWaiting = true;
-  // An error, too, is something to find out by reading or writing.
+  // An error is found out by reading or writing, too.
   socket.async_wait(kind, [self = shared_from_this(),
                            &isWaiting](const boost::system::error_code &) {
     isWaiting = false;
@@ -79,21 +79,22 @@ void Connection::waitFor(Wait kind) {
   });
 }
 
-/// An event that the socket will not give: there is something to read already.
+/// Posts an event that the socket will not give, because input was read
+/// already.
 void Connection::postEvent() {
   asio::post(*loop.io, [self = shared_from_this()] { self->onEvent(); });
 }
 
 void Connection::onEvent() { guardedly(&Connection::advance); }
 
-/// There is something new of the answer.
+/// Sends what is new of the answer, or resets if the exchange is broken.
 void Connection::onWake() {
   if (exchange && exchange->broken())
     return reset();
   guardedly(&Connection::writeOutput);
 }
 
-/// Without memory for one connection, that one ends.
+/// Runs a step; if memory runs out, only this connection ends.
 void Connection::guardedly(void (Connection::*step)()) {
   if (state == State::Closed)
     return;
@@ -112,7 +113,7 @@ void Connection::advance() {
   writeOutput();
 }
 
-/// Whether it is over, and there is something to do.
+/// Returns whether the handshake is complete.
 bool Connection::handshake() {
   switch (stream->handshake()) {
   case IoState::Done:
@@ -159,7 +160,7 @@ void Connection::close() {
   if (!exchange)
     return;
   loop.openExchanges.fetch_sub(1, relaxed);
-  // Last, because it calls what can do anything.
+  // Last, because it calls the user's code.
   std::shared_ptr<ExchangeState> abandoned = std::move(exchange);
   if (std::function<void()> fn = abandoned->leave())
     (void)guarded([&] {
@@ -168,8 +169,8 @@ void Connection::close() {
     });
 }
 
-/// Closes it so that the client knows that something is missing, and without
-/// what the kernel still holds.
+/// Closes the connection so that the client notices that something is missing,
+/// and drops what the kernel still holds.
 void Connection::reset() {
   if (state == State::Closed)
     return;
@@ -226,8 +227,8 @@ double Connection::readingRate(LoopClock::time_point now) const {
   return static_cast<double>(takenSince) / std::max(seconds, shortest);
 }
 
-/// The client does not take all at once. It has the same time again where it
-/// has taken enough in the time that it had.
+/// Handles a client that does not take all of the output at once. If it has
+/// taken enough before the deadline, it gets the same time again.
 void Connection::outputWaits(size_t taken) {
   if (waitingSince == never) {
     waitingSince = LoopClock::now();
@@ -247,7 +248,7 @@ void Connection::outputWaits(size_t taken) {
   setDeadline(loop.options.stallTimeout);
 }
 
-/// Whether there is nothing left to send, and the connection is there.
+/// Sends output. Returns whether all has been sent and the connection is open.
 bool Connection::sendOutput() {
   size_t taken = 0;
   while (state != State::Closed && outputSent < output.size()) {
@@ -294,11 +295,11 @@ void Connection::endAnswer() {
     startRequest(loop.options.idleTimeout);
   }
   if (!waiting[0])
-    postEvent(); // reads had stopped, or the handler was asked while reading
+    postEvent(); // reading had stopped, or the handler was called while reading
 }
 
-/// Everything has been sent. The connection is closed when the client has done
-/// so, or after a while.
+/// Called when everything has been sent. Closes the connection when the client
+/// has closed it, or after a while.
 void Connection::endOutput() {
   if (inputOver)
     return close();
@@ -322,7 +323,7 @@ void Connection::setDeadline(milliseconds after) {
 void Connection::armTimer() {
   LoopClock::time_point due = std::min(deadline, lookAt);
   if (state == State::Closed || due >= timerAt)
-    return; // it goes off earlier, and is set again then
+    return; // the timer expires earlier, and is set again then
   timerAt = due;
   timer.expires_at(due);
   timer.async_wait(
@@ -335,7 +336,7 @@ void Connection::armTimer() {
 void Connection::onTimer() {
   LoopClock::time_point now = LoopClock::now();
   if (now < timerAt)
-    return; // it was set anew when it had gone off already
+    return; // the timer was set anew after it had expired
   timerAt = never;
   if (lookAt <= now) {
     lookAt = never;
@@ -365,8 +366,8 @@ void Connection::onDeadline() {
   close();
 }
 
-/// Whether the client has closed or reset the connection, found out without
-/// reading what has come before.
+/// Returns whether the client has closed or reset the connection. Finds out
+/// without reading the bytes that have come before.
 bool Connection::peerIsGone() {
   pollfd polled = {};
   polled.fd = socket.native_handle();

@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads requests, has them handled one after another, and sends the answers. As
-// a state machine:
+// Reads requests from a client, has them handled one after another, and sends
+// the answers. It is a state machine:
 //
 //   Handshake --> Request --> Answering --> (Request again, or Ending)
 //                                 Ending --> Lingering --> Closed
 //
-// It waits until the socket is ready and then reads and writes without waiting,
-// through a buffer that all connections share. While an answer is being made a
-// read is always outstanding, by which a client's leaving is noticed.
+// It waits until the socket is ready, and then reads and writes without
+// waiting. All connections share one buffer for reading. During an answer it
+// keeps waiting for input, so that it notices when the client goes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,48 +28,48 @@
 
 namespace sluice::http::server {
 
-/// Lives as long as it waits for something or is in Loop::connections. All on
-/// the server's thread.
+/// Lives as long as it waits for something or is in Loop::connections. All
+/// methods run on the server's thread.
 class Connection : public std::enable_shared_from_this<Connection> {
 public:
   struct Peer {
     std::string address;
     uint16_t port = 0;
   };
-  /// `isReserved`: it has one of the places for requests that need one.
+  /// `isReserved`: the connection has one of the reserved places.
   Connection(Loop &loop, Socket socket, Peer peer, bool isReserved);
 
   void start();
-  /// Ends it if it is between two requests. Others end after their answer,
-  /// because the loop is draining.
+  /// Closes the connection if it is between two requests. Otherwise it closes
+  /// after the current answer, because the loop is draining.
   void drain();
-  /// Closes it in whatever state it is; the client has gone.
+  /// Closes the connection in any state and reports that the client has gone.
   void close();
-  /// There may be something new of the answer.
+  /// Sends what is new of the answer.
   void onWake();
-  /// Closes it with a reset: the client is too slow.
+  /// Resets the connection because the client is too slow.
   void cutOff() { reset(); }
 
   /// See networkOf().
   uint64_t network() const { return peerNetwork; }
   bool isReserved() const { return hasReservedPlace; }
 
-  /// What closing it would take from its client, the least first.
+  /// What the client would lose if the connection were closed, least first.
   enum class Worth : uint8_t {
     Silent,  ///< no complete header has come, or all is over
-    Idle,    ///< its requests have been answered
-    Sending, ///< its body is coming
-    Reading, ///< all of its answer is there, and waits for it
-    Served,  ///< something else is being done for it
+    Idle,    ///< all of its requests have been answered
+    Sending, ///< the client is sending a body
+    Reading, ///< the complete answer waits for the client to read
+    Served,  ///< a request is being handled
   };
   Worth worth() const;
-  /// Since when it has been like that.
+  /// Returns since when it has had this worth.
   LoopClock::time_point since() const;
 
-  /// The account of an answer of which something waits for the client; null:
-  /// nothing does.
+  /// Returns the account of the answer, if parts of it wait for the client;
+  /// otherwise null.
   const BudgetAccount *waitingAnswers() const;
-  /// Bytes of such an answer that the client takes a second.
+  /// Returns how fast the client reads this answer, in bytes a second.
   double readingRate(LoopClock::time_point now) const;
 
 private:
@@ -77,8 +77,10 @@ private:
     Handshake,
     Request,
     Answering,
-    Ending,    ///< the last bytes are being sent
-    Lingering, ///< reads, so that the client can read them; see endOutput()
+    Ending, ///< the last bytes are being sent
+    /// Input is still read, so that the client can read the answer; see
+    /// endOutput().
+    Lingering,
     Closed,
   };
   using Wait = Socket::wait_type;
@@ -93,7 +95,7 @@ private:
 
   const HeaderLimits &limits() const { return loop.limits; }
 
-  /// Gives back what an empty buffer holds, if it is large.
+  /// Frees the memory of an empty buffer if it is large.
   static void shrink(std::string &buffer);
 
   // Input.
@@ -138,33 +140,37 @@ private:
   const uint64_t peerNetwork;
   const bool hasReservedPlace;
   State state = State::Handshake;
-  LoopClock::time_point changedAt; ///< its state, or what it receives
-  bool hasServed = false;          ///< a request
+  /// When `state` or the stage of the request last changed.
+  LoopClock::time_point changedAt;
+  bool hasServed = false; ///< whether it has had a request
 
-  std::array<bool, 2> waiting{};       ///< by Wait: read, write
+  std::array<bool, 2> waiting{};       ///< [Wait]: read, write
   std::optional<RequestParser> parser; ///< in state Request
   std::string input;                   ///< received, not parsed
-  size_t bodyCounted = 0;              ///< of the body that is being received
-  std::optional<TenantAccounts> accounts; ///< of its tenant, once it has a body
-  bool inputOver = false;                 ///< the client sends no more
+  size_t bodyCounted = 0;              ///< bytes of the body in its account
+  /// The tenant's accounts, from the body's first byte on.
+  std::optional<TenantAccounts> accounts;
+  bool inputOver = false; ///< the client sends no more
 
   std::string output;                      ///< to send
-  size_t outputSent = 0;                   ///< of `output`
+  size_t outputSent = 0;                   ///< bytes of `output` that were sent
   std::shared_ptr<ExchangeState> exchange; ///< in state Answering
-  bool answerTaken = false; ///< all of the answer is in `output`, or sent
-  bool closesAfter = false; ///< the answer says so
+  bool answerTaken = false; ///< the whole answer is in `output` or sent
+  bool closesAfter = false; ///< the answer says that the connection closes
 
   static constexpr LoopClock::time_point never = LoopClock::time_point::max();
-  LoopClock::time_point waitingSince =
-      never;                ///< something waits for the client
-  uint64_t takenSince = 0;  ///< of that, bytes
-  uint64_t takenInTime = 0; ///< likewise, since `deadline` was set
-  /// How often to look for a client from which nothing is read.
+  /// Since when output has waited for the client.
+  LoopClock::time_point waitingSince = never;
+  /// Bytes that the client has taken since `waitingSince`.
+  uint64_t takenSince = 0;
+  /// Bytes that the client has taken since `deadline` was set.
+  uint64_t takenInTime = 0;
+  /// How often to check for a client that has gone while reading is paused.
   static constexpr std::chrono::milliseconds lookInterval{250};
-  LoopClock::time_point deadline = never; ///< of the state
-  /// When to look whether the client is there, while nothing is read.
+  LoopClock::time_point deadline = never; ///< of the current state
+  /// When to check next whether the client is there, while reading is paused.
   LoopClock::time_point lookAt = never;
-  LoopClock::time_point timerAt = never; ///< when the timer goes off
+  LoopClock::time_point timerAt = never; ///< when the timer expires
 };
 
 } // namespace sluice::http::server

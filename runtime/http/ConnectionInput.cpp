@@ -1,4 +1,4 @@
-//===- ConnectionInput.cpp - what a client's connection reads -------------===//
+//===- ConnectionInput.cpp - the input of a client's connection -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Reads of one connection before the others have their turn.
+/// Reads of one connection before others get their turn.
 constexpr int readsInARow = 16;
 
 } // namespace
@@ -72,12 +72,12 @@ void Connection::takeInput(std::string_view fresh) {
   if (state == State::Request)
     parseInput(fresh);
   else if (state == State::Answering)
-    input += fresh; // of a request to come
+    input += fresh; // of a later request
 }
 
-/// Parses what is there; `fresh` comes behind `input`.
+/// Parses the input, with `fresh` after `input`.
 void Connection::parseInput(std::string_view fresh) {
-  // A body goes from where it was read to where it stays.
+  // The body is parsed from the buffer that it was read into, without a copy.
   std::string_view bytes = fresh;
   if (!input.empty())
     bytes = input += fresh;
@@ -102,8 +102,8 @@ void Connection::parseInput(std::string_view fresh) {
   }
 }
 
-/// Counts what has come of the body. False: it is more than its tenant may
-/// have.
+/// Counts the bytes of the body. Returns false if its tenant exceeds its
+/// budget.
 bool Connection::countBody() {
   size_t bytes = parser->bodyBytes();
   if (bytes == bodyCounted)
@@ -120,15 +120,15 @@ void Connection::dropBody() {
   bodyCounted = 0;
 }
 
-/// Those that a body of the request counts in, or that an answer to it will.
+/// Returns the accounts of the request's tenant, for its body and its answer.
 const TenantAccounts &Connection::accountsOf(const Request &request) {
   if (!accounts)
     accounts = loop.accountsOf(request);
   return *accounts;
 }
 
-/// Of a request whose header has come: whether it needs a reserved place and
-/// has none.
+/// Refuses a request on a reserved place that must not have one, once its
+/// header has come. Returns whether it did.
 bool Connection::refuseWithoutPlace() {
   if (!hasReservedPlace || loop.options.hasReservedPlace(parser->request()))
     return false;
@@ -152,12 +152,12 @@ void Connection::stageChanged(RequestParser::Stage stage) {
 
 void Connection::inputEnded(IoState how) {
   if (state == State::Ending && how == IoState::Closed)
-    inputOver = true; // it may still read
+    inputOver = true; // the client may still read
   else
     close();
 }
 
-/// `patience`: for its first byte.
+/// `patience` is the time for the first byte.
 void Connection::startRequest(milliseconds patience) {
   state = State::Request;
   changedAt = LoopClock::now();
@@ -176,16 +176,16 @@ void Connection::dispatch() {
   answer(std::move(request), loop.handler);
 }
 
-/// Has what is no request answered, or one that cannot be taken, and ends.
-/// `message` is a copy: it may have been the parser's.
+/// Answers a request that is malformed or cannot be taken, and ends the
+/// connection. `message` is a copy, because it may belong to the parser.
 void Connection::refuse(int status, std::string message) {
   answerAtOnce([&](const std::shared_ptr<Exchange> &given) {
     loop.options.onRefusal(given, status, message);
   });
 }
 
-/// With what is known of the request that is being read; no other can follow
-/// it, as nobody knows where that would begin.
+/// Has a request answered with what is known of it. No other request can
+/// follow, because it is unknown where that would begin.
 void Connection::answerAtOnce(
     const std::function<void(std::shared_ptr<Exchange>)> &handle) {
   Request request;
@@ -200,7 +200,8 @@ void Connection::answerAtOnce(
   dropBody();
   input = {};
   answer(std::move(request), handle);
-  // At once: a client that has ended its output is to have this answer.
+  // At once, so that a client that has closed its sending side gets this
+  // answer.
   writeOutput();
 }
 
@@ -220,7 +221,7 @@ void Connection::answer(
   };
   exchange = std::make_shared<ExchangeState>(
       std::move(request), std::move(counted), loop.shared, std::move(wake));
-  // The body is the exchange's from here on.
+  // From here on, the body belongs to the exchange.
   accounts.reset();
   bodyCounted = 0;
   loop.openExchanges.fetch_add(1, relaxed);
@@ -228,7 +229,7 @@ void Connection::answer(
   answerTaken = closesAfter = false;
   deadline = never;
   auto given = std::make_shared<Exchange>(exchange);
-  // If it throws, nobody has the exchange: it is answered with 500.
+  // If it throws, the exchange has no owner left, and answers with 500.
   (void)guarded([&] {
     handle(std::move(given));
     return Status();

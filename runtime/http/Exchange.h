@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a server's handler gets. The answer is one of
+// The object that a server's handler gets for each request. An answer has one
+// of these forms:
 //
 //   exchange->reply(200, {{"Content-Type", "application/json"}}, body);
 //
@@ -15,8 +16,8 @@
 //   exchange->write("data: 1\n\n");                 // any number
 //   exchange->endStream();
 //
-// and may be given later, from any thread. Only the first answer counts; what
-// comes after its end does nothing.
+// It may be given later, from any thread. Only the first answer counts; calls
+// after its end do nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,13 +35,13 @@ namespace server {
 class ExchangeState;
 }
 
-/// Owned by whoever will answer; the server keeps none. When the last reference
-/// goes and there is no answer, the client gets a 500; where a stream has not
-/// ended, its connection is reset, so that the client knows. May outlive its
-/// server: then nobody is there any more.
+/// Owned by the code that will answer; the server keeps no reference. When the
+/// last reference goes, a request without an answer is answered with 500, and a
+/// stream that has not ended is reset, so that the client notices. An exchange
+/// may outlive its server; its client then counts as gone.
 ///
-/// Thread-safe, but for takeBody(). The methods do not block; they take a
-/// mutex, under which nothing of the user's is called.
+/// Thread-safe, except takeBody(). The methods do not block. They take a mutex,
+/// but call no function of the user's under it.
 class Exchange {
 public:
   explicit Exchange(std::shared_ptr<server::ExchangeState> state);
@@ -50,49 +51,50 @@ public:
 
   const Request &request() const;
   /// Moves the body out of request(), and out of the server's limit on all
-  /// bodies. Not while another thread uses request().
+  /// bodies. No other thread may use request() meanwhile.
   std::string takeBody();
 
-  /// A complete answer. `status`: 200 to 599. Date, Connection, Content-Length
-  /// and Transfer-Encoding are the server's: such fields are left out. Names
-  /// must be tokens (fields that are not are left out); control characters in
+  /// Gives a complete answer. `status` is 200 to 599. Date, Connection,
+  /// Content-Length and Transfer-Encoding are the server's, so such fields are
+  /// left out, as are fields whose name is not a token; control characters in
   /// values become '?'. `body` is not sent for HEAD, 204 and 304.
   void reply(int status, const Fields &fields, std::string body);
 
-  /// An answer that reports an error: "message\n" as text/plain.
+  /// Answers with an error: "message\n" as text/plain.
   void fail(int status, std::string_view message, Fields fields = {});
 
   /// Sends the head of an answer whose body follows piece by piece: in chunks,
-  /// or until the connection closes for HTTP/1.0. False: nobody is there any
-  /// more, or it has an answer.
+  /// or for HTTP/1.0 until the connection closes. Returns false if the client
+  /// has gone or there is an answer already.
   bool startStream(int status, const Fields &fields);
-  /// Sends the next piece of a stream. Pieces that come while an earlier one is
-  /// being sent go out together. False: nobody is there any more, or there is
-  /// no open stream; stop then.
+  /// Sends the next piece of a stream. Pieces that are written while an earlier
+  /// one is being sent go out together. Returns false if the client has gone or
+  /// no stream is open; the caller should stop then.
   bool write(std::string_view data);
-  /// The stream is complete.
+  /// Completes the stream.
   void endStream();
 
-  /// There will be no answer, or no end of it: the connection is reset, so that
-  /// the client knows. Needs no memory.
+  /// Gives up the answer or the rest of it: the connection is reset, so that
+  /// the client notices. Needs no memory.
   void breakOff() noexcept;
 
-  /// `fn` is called once, on the server's thread, when the client has gone
-  /// before the answer was complete, that is before reply(), fail() or
-  /// endStream(): it has closed or reset the connection, it was too slow (see
-  /// ServerOptions: unsentBytes, stallTimeout), or the server stops. It must
-  /// not block. A client that closes only its sending side has gone as well:
-  /// the usual clients keep it open, so that is how a leave looks.
+  /// Sets a function that is called once, on the server's thread, if the client
+  /// goes before reply(), fail() or endStream(): it has closed or reset the
+  /// connection, it is too slow (see ServerOptions: unsentBytes, stallTimeout),
+  /// or the server stops. `fn` must not block. A client that closes only its
+  /// sending side counts as gone: usual clients keep it open until they have
+  /// the answer.
   ///
-  /// Noticed at once, also before the first byte of the answer; within a
-  /// quarter of a second where the client has sent ahead as much as the server
-  /// keeps (ServerOptions::headerBytes).
+  /// A client that goes is noticed at once, also before the first byte of the
+  /// answer; but within a quarter of a second if it has sent ahead as much as
+  /// the server keeps (ServerOptions::headerBytes).
   ///
-  /// False: it has gone, or the answer is complete; `fn` is then not kept. A
-  /// second `fn` replaces the first. `fn` is destroyed once it cannot be called
-  /// any more; as long as it holds the Exchange, that has a reference.
+  /// Returns false, and does not keep `fn`, if the client has gone or the
+  /// answer is complete. A second `fn` replaces the first. `fn` is destroyed
+  /// once it cannot be called any more; until then, an Exchange that it holds
+  /// stays alive.
   [[nodiscard]] bool onGone(std::function<void()> fn);
-  /// Whether the client has gone before the answer was complete.
+  /// Returns whether the client went before the answer was complete.
   bool gone() const;
 
 private:

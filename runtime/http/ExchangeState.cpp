@@ -1,4 +1,4 @@
-//===- ExchangeState.cpp - an answer on its way to the server's thread ----===//
+//===- ExchangeState.cpp - an answer between handler and connection -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,8 +34,8 @@ std::string ExchangeState::takeBody() {
   return body;
 }
 
-/// Counts what waits for the reader anew, with the lock. Whether the tenant's
-/// answers have become more than they may be.
+/// Recounts the bytes that wait for the reader. Returns whether the tenant's
+/// answers now exceed its budget. Called with the lock.
 bool ExchangeState::recount() {
   size_t waiting = pending.size() + unsent;
   auto more = static_cast<int64_t>(waiting) - static_cast<int64_t>(counted);
@@ -43,7 +43,7 @@ bool ExchangeState::recount() {
   return !accounts.answers->add(more) && more > 0;
 }
 
-/// Without the lock.
+/// Reports an exceeded budget. Called without the lock.
 void ExchangeState::tellIf(bool isTooMuch) const {
   if (isTooMuch && shared->tooMuch)
     shared->tooMuch();
@@ -52,15 +52,15 @@ void ExchangeState::tellIf(bool isTooMuch) const {
 void ExchangeState::setUnsent(size_t bytes) {
   std::lock_guard lock(mutex);
   unsent = bytes;
-  (void)recount(); // it only falls
+  (void)recount(); // the count only falls here
 }
 
-/// Whether the answer's body is sent.
+/// Returns whether the answer's body is sent.
 bool ExchangeState::hasBody() const {
   return asked.method != "HEAD" && !isBodiless(status);
 }
 
-/// Unlocks.
+/// Unlocks, and wakes the server's thread if it has not been woken.
 void ExchangeState::wakeOnce(std::unique_lock<std::mutex> &lock) {
   bool isFirst = !isAwake;
   isAwake = true;
@@ -69,8 +69,8 @@ void ExchangeState::wakeOnce(std::unique_lock<std::mutex> &lock) {
     wake();
 }
 
-/// Unlocks. What waits to be sent does not matter any more, so nor does it
-/// whether it has been reported to somebody.
+/// Unlocks, and wakes the server's thread to reset the connection. Unsent bytes
+/// are dropped, so the budget needs no check.
 void ExchangeState::breakOff(std::unique_lock<std::mutex> &lock) noexcept {
   phase = Phase::Broken;
   lock.unlock();
@@ -81,7 +81,7 @@ void ExchangeState::reply(int newStatus, const Fields &newFields,
                           std::string body) {
   assert(newStatus >= 200 && newStatus <= 599 && "no status of an answer");
   std::function<void()> dropped; // destroyed without the lock
-  Fields own = newFields;        // what may throw comes first
+  Fields own = newFields;        // first, because it may throw
   std::unique_lock lock(mutex);
   if (phase != Phase::Unanswered)
     return;
@@ -106,7 +106,7 @@ void ExchangeState::fail(int newStatus, std::string_view message,
 
 bool ExchangeState::startStream(int newStatus, const Fields &newFields) {
   assert(newStatus >= 200 && newStatus <= 599 && "no status of an answer");
-  Fields own = newFields; // what may throw comes first
+  Fields own = newFields; // first, because it may throw
   std::unique_lock lock(mutex);
   if (phase != Phase::Unanswered)
     return false;
@@ -154,7 +154,7 @@ bool ExchangeState::onGone(std::function<void()> fn) {
   if (phase != Phase::Unanswered && phase != Phase::Streaming)
     return false;
   goneFn.swap(fn);
-  lock.unlock(); // the earlier one is destroyed without it
+  lock.unlock(); // the earlier function is destroyed without it
   return true;
 }
 
@@ -184,7 +184,7 @@ void ExchangeState::abandon() noexcept {
       fail(500, "the request was dropped without an answer", {});
       return Status();
     });
-  breakOff(); // if there is no answer that ends
+  breakOff(); // does nothing if the answer is complete
 }
 
 void ExchangeState::appendNewHead(std::string &out, bool mustClose) {
@@ -229,7 +229,7 @@ ExchangeState::Taken ExchangeState::take(std::string &out, bool mustClose) {
   if (isComplete || pending.capacity() > keptCapacity)
     pending.shrink_to_fit();
   unsent = out.size();
-  (void)recount(); // by a head and frames more
+  (void)recount(); // the count grows by a head and framing
   return {.complete = isComplete, .closes = isComplete && closes};
 }
 

@@ -1,12 +1,12 @@
-//===- ExchangeState.h - an answer on its way to the server's thread ------===//
+//===- ExchangeState.h - an answer between handler and connection ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What an Exchange and its connection share: any thread puts an answer in, the
-// server's thread takes it out, as bytes to send.
+// The state that an Exchange and its connection share. Any thread puts parts of
+// an answer in; the server's thread takes them out as bytes to send.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,18 +24,20 @@
 
 namespace sluice::http::server {
 
-/// What exchanges need of their server, also when it is no more.
+/// The part of the server that exchanges use, which outlives the server if they
+/// do.
 struct Shared {
   size_t unsentBytes = 0;
-  /// Called on any thread when a tenant's answers that wait for their readers
-  /// are more than they may be. Must not block.
+  /// Called, on any thread, if a tenant's answers that wait for their readers
+  /// exceed its budget. Must not block.
   std::function<void()> tooMuch;
-  std::atomic<bool> cutsOff = false; ///< it has been, and will see to it
-  /// There was no memory to wake the server's thread for an exchange.
+  /// Whether tooMuch() was called and has not been handled yet.
+  std::atomic<bool> cutsOff = false;
+  /// Memory ran out when an exchange had to wake the server's thread.
   std::atomic<bool> hasMissed = false;
 };
 
-/// Of the tenant whose request it is.
+/// The accounts of a request's tenant.
 struct TenantAccounts {
   std::shared_ptr<BudgetAccount> bodies;  ///< ServerOptions::allBodyBytes
   std::shared_ptr<BudgetAccount> answers; ///< ServerOptions::allAnswerBytes
@@ -43,13 +45,13 @@ struct TenantAccounts {
 
 class ExchangeState {
 public:
-  /// `wake` makes the server's thread call take(); from any thread; it throws
-  /// nothing. The request's body counts in its account already.
+  /// `wake` makes the server's thread call take(). It may be called on any
+  /// thread and must not throw. The request's body is in its account already.
   ExchangeState(Request request, TenantAccounts accounts,
                 std::shared_ptr<Shared> shared, std::function<void()> wake);
   ~ExchangeState();
 
-  // Any thread; see Exchange.
+  // Called on any thread; see Exchange.
   const Request &request() const { return asked; }
   std::string takeBody();
   void reply(int status, const Fields &fields, std::string body);
@@ -60,37 +62,38 @@ public:
   bool onGone(std::function<void()> fn);
   bool gone() const;
   void breakOff() noexcept;
-  /// The last Exchange has gone.
+  /// Called when the last Exchange has gone.
   void abandon() noexcept;
 
-  // The server's thread.
+  // Called on the server's thread.
   struct Taken {
-    bool complete = false; ///< that was the end of the answer
-    bool closes = false;   ///< the connection closes behind it
+    bool complete = false; ///< the answer ends here
+    bool closes = false;   ///< the connection closes after the answer
   };
-  /// Appends to `out` what is new. `mustClose`: the connection is not to be
-  /// used again.
+  /// Appends the new bytes to `out`. With `mustClose`, the connection cannot be
+  /// used for another request.
   Taken take(std::string &out, bool mustClose);
-  /// There will be no end: the connection is to be reset. To be asked whenever
-  /// wake() has been called, also while what was taken is not sent.
+  /// Returns whether the answer will never end, so that the connection must be
+  /// reset. Must be checked after each wake(), also while taken bytes are
+  /// unsent.
   bool broken() const;
-  /// So much of what has been taken has not been given to the kernel.
+  /// Sets how many of the taken bytes the kernel has not accepted yet.
   void setUnsent(size_t bytes);
   const BudgetAccount &answers() const { return *accounts.answers; }
-  /// The client is no more, or the server stops. Gives what is to be called for
-  /// onGone(), or null.
+  /// Reports that the client has gone or the server stops. Returns the function
+  /// to call for onGone(), or null.
   std::function<void()> leave();
 
 private:
   enum class Phase {
     Unanswered,
-    Streaming, ///< the stream's end is to come
-    Complete,  ///< the answer's end is in `pending`, or has been taken
-    Broken,    ///< too slow, or abandoned in the middle of a stream
+    Streaming, ///< the stream has not ended
+    Complete,  ///< the end of the answer is in `pending` or was taken
+    Broken,    ///< the client was too slow, or a stream was abandoned
     Gone,
   };
 
-  /// Of `pending`, between two pieces of a stream.
+  /// Capacity that `pending` may keep between two pieces of a stream.
   static constexpr size_t keptCapacity = 4096;
 
   bool hasBody() const;
@@ -100,25 +103,25 @@ private:
   bool recount();
   void tellIf(bool isTooMuch) const;
 
-  Request asked; ///< const but for takeBody()
+  Request asked; ///< constant, except in takeBody()
   const TenantAccounts accounts;
   const std::shared_ptr<Shared> shared;
   const std::function<void()> wake;
 
   mutable std::mutex mutex; ///< guards what follows
-  size_t unsent = 0;        ///< taken, and not given to the kernel
-  size_t counted = 0;       ///< in the account of answers
+  size_t unsent = 0;        ///< bytes taken and not yet accepted by the kernel
+  size_t counted = 0;       ///< bytes in the account of answers
   Phase phase = Phase::Unanswered;
   bool isStream = false;
-  bool isGone = false;   ///< before the answer was complete
-  bool isAwake = false;  ///< wake() was called for a piece, take() not yet
+  bool isGone = false;   ///< the client went before the answer was complete
+  bool isAwake = false;  ///< between wake() for a piece and take()
   bool headDone = false; ///< the head has been taken
   BodyEnd end = BodyEnd::Length;
   bool closes = false;
   int status = 0;
-  size_t length = 0; ///< of a body that is complete
+  size_t length = 0; ///< of a complete body
   Fields fields;
-  std::string pending; ///< of the body, not taken
+  std::string pending; ///< bytes of the body that were not taken
   std::function<void()> goneFn;
 };
 

@@ -1,4 +1,4 @@
-//===- HttpRequest.cpp - what a client asks for ---------------------------===//
+//===- HttpRequest.cpp - a parsed HTTP request ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

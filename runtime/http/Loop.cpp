@@ -1,4 +1,4 @@
-//===- Loop.cpp - what a server's connections have in common --------------===//
+//===- Loop.cpp - the state that all connections of a server share --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ using namespace sluice;
 using namespace sluice::http;
 using namespace sluice::http::server;
 
-/// What is read at once.
+/// The size of one read.
 static constexpr size_t scratchBytes = size_t{64} << 10;
 
 Loop::Loop(ServerOptions given)
@@ -31,7 +31,7 @@ Loop::Loop(ServerOptions given)
       bodies(options.allBodyBytes), answers(options.allAnswerBytes),
       scratch(scratchBytes) {
   shared->unsentBytes = static_cast<size_t>(options.unsentBytes);
-  // Exchanges can outlive the loop, but then the context does not run any more.
+  // Exchanges can outlive the loop, but then the context no longer runs.
   shared->tooMuch = [this, all = shared.get(), context = std::weak_ptr(io)] {
     std::shared_ptr<asio::io_context> running = context.lock();
     if (!running || all->cutsOff.exchange(true, relaxed))
@@ -43,7 +43,7 @@ Loop::Loop(ServerOptions given)
       });
       return Status();
     });
-    if (!posted.ok()) // the next answer asks again
+    if (!posted.ok()) // the next answer calls again
       all->cutsOff.store(false, relaxed);
   };
 }
@@ -58,12 +58,12 @@ void Loop::wakeMissed() {
     return;
   for (auto each = connections.begin(); each != connections.end();) {
     std::shared_ptr<Connection> connection = *each++;
-    connection->onWake(); // which may take it out
+    connection->onWake(); // may remove the connection
   }
 }
 
 //===----------------------------------------------------------------------===//
-// Answers that wait for their readers
+// Slow readers
 //===----------------------------------------------------------------------===//
 
 void Loop::cutOffSlowest() {
@@ -72,9 +72,9 @@ void Loop::cutOffSlowest() {
     slowest->cutOff();
 }
 
-/// Of the tenants whose answers are more than they may be; null: there is none
-/// that may be cut off. The only reader of a tenant is let be while all answers
-/// together fit.
+/// Returns the slowest reader among tenants whose answers exceed their budget;
+/// null if none may be cut off. A tenant's only reader is spared while all
+/// answers together are within the budget.
 std::shared_ptr<Connection>
 Loop::slowestReader(LoopClock::time_point now) const {
   std::unordered_map<const BudgetAccount *, int64_t> readers;
@@ -143,8 +143,8 @@ bool Loop::closeLeastWanted(uint64_t network, bool isReserved) {
     return found == connectionsOf.end() ? 0 : found->second;
   };
   const int64_t max = countOf(network) + 1;
-  // The least first: by its worth, of the network that has the most, and for
-  // the longest time.
+  // Order: lowest worth, then the network with the most connections, then the
+  // longest time.
   auto rankOf = [&](const Connection &one) {
     return std::tuple(one.worth(), -countOf(one.network()), one.since());
   };

@@ -1,4 +1,4 @@
-//===- Loop.h - what a server's connections have in common ----------------===//
+//===- Loop.h - the state that all connections of a server share ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,43 +28,43 @@ namespace sluice::http::server {
 
 namespace asio = boost::asio;
 using LoopClock = std::chrono::steady_clock;
-// With their executor's type known, sockets and timers need no allocation for
-// it, and compile sooner.
+// Naming the executor's type saves sockets and timers an allocation, and
+// compiles faster.
 using LoopExecutor = asio::io_context::executor_type;
 using Socket = asio::basic_stream_socket<asio::ip::tcp, LoopExecutor>;
 using Timer =
     asio::basic_waitable_timer<LoopClock, asio::wait_traits<LoopClock>,
                                LoopExecutor>;
 
-/// For sums, by which nothing is published.
+/// For sums, which publish nothing else.
 inline constexpr auto relaxed = std::memory_order_relaxed;
 
 class Connection;
 
-/// What all connections of a server have in common. Belongs to the server's
-/// thread, but for the atomics.
+/// The state that all connections of a server share. Belongs to the server's
+/// thread, except the atomics.
 struct Loop {
   explicit Loop(ServerOptions given);
 
-  // On the server's thread.
+  // Called on the server's thread.
 
   TenantAccounts accountsOf(const Request &request);
-  /// Cuts off the slowest readers of tenants whose answers are more than they
-  /// may be, until the rest fits or one is left.
+  /// Cuts off the slowest readers of tenants whose waiting answers exceed their
+  /// budget, until the rest fits or one reader is left.
   void cutOffSlowest();
 
-  /// Sees to exchanges that could not say that they have something new.
+  /// Wakes the connections of exchanges that had no memory to wake the thread.
   void wakeMissed();
 
-  /// Without memory for it it throws, and the connection is not there.
+  /// Adds a connection. If memory runs out, throws and adds nothing.
   void add(const std::shared_ptr<Connection> &connection);
   void remove(const std::shared_ptr<Connection> &connection);
-  /// Whether there is a place for one more connection from that network, after
-  /// closing one that is wanted less, where there is one. Of `isReserved`
-  /// places, or of the others.
+  /// Returns whether there is a place for one more connection from `network`, a
+  /// reserved one or an ordinary one; closes the least wanted connection for it
+  /// if necessary and possible.
   bool makePlace(uint64_t network, bool isReserved);
-  /// Closes the connection that is wanted least, for one from that network.
-  /// False: all are wanted.
+  /// Closes the least wanted connection in favour of one from `network`.
+  /// Returns false if all are wanted.
   bool closeLeastWanted(uint64_t network, bool isReserved);
 
   const ServerOptions options;
@@ -72,20 +72,20 @@ struct Loop {
   Handler handler;
   std::optional<TlsContext> tls;
   const std::shared_ptr<Shared> shared;
-  /// Outlives the server while there are exchanges, which post to it.
+  /// Outlives the server while there are exchanges, because they post to it.
   const std::shared_ptr<asio::io_context> io;
 
-  /// All that are not closed.
+  /// All connections that are not closed.
   std::unordered_set<std::shared_ptr<Connection>> connections;
-  int64_t reserved = 0; ///< of them, in reserved places
-  std::unordered_map<uint64_t, int64_t> connectionsOf; ///< a network
+  int64_t reserved = 0; ///< number of `connections` in reserved places
+  std::unordered_map<uint64_t, int64_t> connectionsOf; ///< [network]
   TenantBudget bodies, answers;
   bool draining = false;
-  std::vector<char> scratch; ///< to read into
+  std::vector<char> scratch; ///< buffer for reading, shared by all
 
-  // Sums.
+  // Statistics.
   ByteCounters traffic;
-  std::atomic<int64_t> connectionCount = 0; ///< of `connections`
+  std::atomic<int64_t> connectionCount = 0; ///< size of `connections`
   std::atomic<uint64_t> accepted = 0, refused = 0;
   std::atomic<int64_t> openExchanges = 0;
 

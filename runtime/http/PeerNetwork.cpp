@@ -1,4 +1,4 @@
-//===- PeerNetwork.cpp - where a client is from ---------------------------===//
+//===- PeerNetwork.cpp - the network of a client's address ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ using namespace sluice;
 uint64_t http::networkOf(const std::string &address) {
   constexpr uint64_t ofNetwork = uint64_t{1} << 63;
   constexpr size_t networkBytes = 8;
-  constexpr size_t v4Begin = 12; // of an IPv4 address that is mapped to IPv6
+  constexpr size_t v4Begin = 12; // offset of an IPv4 address mapped to IPv6
   std::string name = address;
   in6_addr six = {};
   in_addr four = {};

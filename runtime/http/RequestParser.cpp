@@ -1,4 +1,4 @@
-//===- RequestParser.cpp - bytes to a request -----------------------------===//
+//===- RequestParser.cpp - a strict parser of HTTP requests ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,7 +24,7 @@ static std::string_view view(beast::string_view text) {
   return {text.data(), text.size()};
 }
 
-/// Collects what Beast's parser finds, and refuses what it would let through.
+/// Collects what Beast parses, and refuses more than Beast does.
 class RequestParser::Reader final : public beast::http::basic_parser<true> {
 public:
   explicit Reader(const HeaderLimits &limits) : limits(limits) {
@@ -45,8 +45,8 @@ public:
 private:
   using error_code = beast::error_code;
 
-  /// Ends the parse. What Beast calls it does not matter: the first refusal
-  /// counts.
+  /// Ends the parse. Beast's error code does not matter, because the first
+  /// refusal counts.
   void stop(error_code &ec, int status, std::string message) {
     refuse(status, std::move(message));
     ec = error::bad_field;
@@ -63,7 +63,7 @@ private:
     request.isHttp10 = version == 10;
     if (readTarget(request))
       return;
-    request.target.clear(); // which may be anything
+    request.target.clear(); // may be anything
     request.path.clear();
     request.query.clear();
     stop(ec, 400, "malformed request: invalid target");
@@ -78,7 +78,7 @@ private:
                   std::string("more than ") +
                       std::to_string(limits.headerCount) +
                       (inBody ? " trailers" : " header fields"));
-    if (inBody) // nobody uses trailers
+    if (inBody) // trailers are not used
       return countUnused(ec, name.size() + value.size());
     request.fields.emplace_back(view(name), view(value));
   }
@@ -96,7 +96,7 @@ private:
     inBody = true;
   }
 
-  /// RFC 9112, 3.2.
+  /// Checks Host after RFC 9112, 3.2.
   void checkHost(error_code &ec) {
     size_t hosts = 0;
     for (const auto &[name, value] : request.fields)
@@ -111,7 +111,8 @@ private:
       stop(ec, 400, "malformed request: no Host");
   }
 
-  /// Fields that decide whether a request is taken: one answer to that.
+  /// Checks fields that decide whether a request is taken: they must be
+  /// unambiguous.
   void checkSingle(error_code &ec) {
     for (const char *single :
          {"Authorization", "Content-Encoding", "Content-Type", "Origin"})
@@ -122,8 +123,8 @@ private:
                     std::string("malformed request: more than one ") + single);
   }
 
-  /// RFC 9112, 6.3, and stricter where it leaves a choice: another server on
-  /// the way must not be able to see another end of the message.
+  /// Checks after RFC 9112, 6.3, and more strictly where it leaves a choice: a
+  /// proxy must not be able to see another end of the message.
   void checkFraming(error_code &ec) {
     size_t lengths = 0, codingFields = 0;
     std::vector<std::string_view> codings;
@@ -180,14 +181,14 @@ private:
 
   void on_chunk_header_impl(std::uint64_t, beast::string_view extensions,
                             error_code &ec) override {
-    countUnused(ec, extensions.size()); // nor extensions
+    countUnused(ec, extensions.size()); // extensions are not used either
     if (std::ranges::any_of(extensions, [](unsigned char c) {
           return (c < ' ' && c != '\t') || c == 0x7f;
         }))
       stop(ec, 400, "malformed request: control character");
   }
 
-  /// What nobody uses must not make a small body a long read.
+  /// Limits unused bytes, which could make a small body a long read.
   void countUnused(error_code &ec, size_t bytes) {
     unusedBytes += bytes;
     if (unusedBytes > limits.headerBytes)
@@ -204,7 +205,7 @@ private:
 
   const HeaderLimits limits;
   size_t fieldCount = 0;
-  size_t unusedBytes = 0; ///< of extensions and trailers
+  size_t unusedBytes = 0; ///< bytes of extensions and trailers
   bool inBody = false;
 };
 
@@ -249,7 +250,7 @@ Progress RequestParser::feed(std::string_view bytes, size_t &consumed) {
       return Progress::NeedMore;
     size_t used = 0;
     put(bytes.substr(0, end), used);
-    if (!reader->is_header_done()) // it waits for the rest of a short line
+    if (!reader->is_header_done()) // Beast waits for the rest of a short line
       refuse(400, "malformed request: incomplete line");
     if (refusal().status != 0)
       return Progress::Refused;
@@ -257,9 +258,9 @@ Progress RequestParser::feed(std::string_view bytes, size_t &consumed) {
     consumed += end;
     bytes.remove_prefix(end);
   }
-  // Beast asserts that it is not asked in the middle of the five bytes that end
-  // the shortest of chunked bodies; no body that is not complete has fewer to
-  // come.
+  // Beast asserts that it is not called in the midst of the five bytes that end
+  // the shortest chunked body; an incomplete body always has at least so many
+  // to come.
   constexpr size_t shortestEnd = 5;
   if (!reader->is_done() &&
       bytes.size() >= (reader->chunked() ? shortestEnd : 1)) {
@@ -274,8 +275,8 @@ Progress RequestParser::feed(std::string_view bytes, size_t &consumed) {
   return reader->is_done() ? Progress::Complete : Progress::NeedMore;
 }
 
-/// The length of the empty lines before a request, which some clients send
-/// after a body (RFC 9112, 2.2).
+/// Returns the length of the empty lines before a request, which some clients
+/// send after a body (RFC 9112, 2.2).
 size_t RequestParser::emptyLines(std::string_view bytes) const {
   size_t end = 0;
   while (scanned == 0 && bytes.substr(end, 2) == "\r\n")
@@ -283,12 +284,13 @@ size_t RequestParser::emptyLines(std::string_view bytes) const {
   return end;
 }
 
-/// Where the header ends, or 0 while that has not come. Looks at each byte
-/// once. Refuses what Beast would take (folded lines) or would notice only at
-/// the end: a client that speaks something else is told at once.
+/// Returns where the header ends, or 0 if its end has not come. Checks each
+/// byte once. Refuses folded lines, which Beast would take, and errors that
+/// Beast would notice only at the end, so that a client of another protocol is
+/// told at once.
 size_t RequestParser::findHeaderEnd(std::string_view bytes) {
   if (scanned == 0 && bytes == "\r")
-    return 0; // perhaps an empty line
+    return 0; // may be an empty line
   for (; scanned < bytes.size(); ++scanned) {
     if (scanned == limits.headerBytes) {
       refuse(431, "header of more than " + std::to_string(limits.headerBytes) +
@@ -315,7 +317,7 @@ size_t RequestParser::findHeaderEnd(std::string_view bytes) {
   return 0;
 }
 
-/// Whether the first line of `bytes` ends like one of another version of HTTP.
+/// Returns whether the first line of `bytes` ends with another version of HTTP.
 static bool hasOtherVersion(std::string_view bytes) {
   std::string_view line = bytes.substr(0, bytes.find("\r\n"));
   size_t space = line.find_last_of(' ');

@@ -1,13 +1,14 @@
-//===- RequestParser.h - bytes to a request -------------------------------===//
+//===- RequestParser.h - a strict parser of HTTP requests -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The path from what a client sends to a well-formed Request, without sockets
-// and without time. Beast parses the header and decodes the body; what it lets
-// through and what could be understood in two ways is refused here.
+// Turns the bytes that a client sends into a well-formed Request; uses no
+// sockets and no clock. Beast parses the header and decodes the body. This
+// parser also refuses requests that Beast accepts but that can be understood in
+// two ways.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,55 +22,57 @@
 
 namespace sluice::http::server {
 
-/// As in ServerOptions.
+/// See ServerOptions.
 struct HeaderLimits {
   size_t headerBytes = 0;
   size_t headerCount = 0;
   uint64_t bodyBytes = 0;
 };
 
-/// Why there is no request: a status from 400 and a line in ASCII.
+/// Why a request was refused: a status from 400 and one line of ASCII.
 struct BadRequest {
-  int status = 0; ///< 0: none
+  int status = 0; ///< 0: not refused
   std::string message;
 };
 
 /// Parses one request. Not thread-safe.
 class RequestParser {
 public:
-  /// `peerAddress` and `peerPort` become the request's.
+  /// `peerAddress` and `peerPort` go into the request.
   explicit RequestParser(const HeaderLimits &limits,
                          std::string peerAddress = {}, uint16_t peerPort = 0);
   ~RequestParser();
 
   enum class Progress {
-    NeedMore, ///< bytes
-    Complete, ///< take() it; the rest of the bytes belongs to the next one
-    Refused,  ///< see refusal(); where the next request begins is not known
+    NeedMore, ///< more bytes are needed
+    Complete, ///< take() the request; remaining bytes belong to the next one
+    Refused,  ///< see refusal(); the start of the next request is unknown
   };
-  /// Reads on. `bytes` begins with those that the last call has left;
-  /// `consumed` says how many this one has used. The rest is never longer than
-  /// headerBytes and what was new. Not after Complete or Refused.
+  /// Parses more bytes. `bytes` must begin with the bytes that the last call
+  /// has left; `consumed` becomes the number of bytes used. The rest is never
+  /// longer than headerBytes plus the new bytes. Must not be called after
+  /// Complete or Refused.
   Progress feed(std::string_view bytes, size_t &consumed);
 
   enum class Stage {
-    Idle, ///< nothing of a request has come, at most empty lines
+    Idle, ///< nothing has come, except perhaps empty lines
     Header,
     Body,
   };
   Stage stage() const;
-  /// Whether the client sends the body only after a "100 Continue", or after a
-  /// while. In stage Body.
+  /// Returns whether the client waits for "100 Continue", at least for a while,
+  /// before it sends the body. For stage Body.
   bool expectsContinue() const;
-  /// Of the body, so far.
+  /// Returns how many bytes of the body have come.
   size_t bodyBytes() const;
 
   const BadRequest &refusal() const;
-  /// As far as it has come. In stage Body: all but the body.
+  /// Returns the request as far as it has come. In stage Body, that is all but
+  /// the body.
   const Request &request() const;
-  /// Not only after Complete: what is known of a request of which more was to
-  /// come, or that is refused. Nothing but the peer, while its header is not
-  /// complete; of a target that is not valid, nothing.
+  /// Moves the request out, at any time: returns what is known of a request
+  /// that is incomplete or was refused. Until its header is complete, only the
+  /// peer is known; a target that is not valid is left empty.
   Request take();
 
 private:
@@ -81,7 +84,7 @@ private:
   void refuse(int status, std::string message);
 
   HeaderLimits limits;
-  size_t scanned = 0; ///< bytes of the header that have been looked at
+  size_t scanned = 0; ///< bytes of the header that findHeaderEnd() has checked
   bool headerDone = false;
   std::unique_ptr<Reader> reader;
 };

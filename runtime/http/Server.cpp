@@ -28,9 +28,9 @@ namespace {
 
 using Acceptor = asio::basic_socket_acceptor<tcp, LoopExecutor>;
 
-/// Where a connection would come from for which there is no descriptor.
+/// The network of a connection that has no file descriptor yet.
 constexpr uint64_t noNetwork = 0;
-/// How often to look for what there was no memory, or no descriptor for.
+/// How often to retry after memory or file descriptors ran out.
 constexpr std::chrono::milliseconds lookInterval{100};
 
 } // namespace
@@ -66,7 +66,7 @@ Status Server::Impl::listen() {
                    "': it is no numeric IPv4 or IPv6 address");
   tcp::endpoint endpoint(address, options.port);
   ec = acceptor.open(endpoint.protocol(), ec);
-  if (!ec) // a server that starts again need not wait for old connections
+  if (!ec) // so that a restarted server need not wait for old connections
     ec = acceptor.set_option(asio::socket_base::reuse_address(true), ec);
   if (!ec)
     ec = acceptor.bind(endpoint, ec);
@@ -93,7 +93,8 @@ void Server::Impl::accept() {
       return accept();
     if (isShort)
       return; // run() tries again
-    // The next one first: making this connection may lack memory.
+    // Accepts the next one first, because making this connection may lack
+    // memory.
     accept();
     if (!ec)
       accepted(std::move(socket));
@@ -106,7 +107,7 @@ void Server::Impl::accepted(Socket socket) {
   error_code ec;
   const tcp::endpoint from = socket.remote_endpoint(ec);
   if (ec)
-    return; // it has gone
+    return; // the client has gone
   Connection::Peer peer{from.address().to_string(), from.port()};
   const uint64_t network = networkOf(peer.address);
   const bool isOrdinary = loop.makePlace(network, /*isReserved=*/false);
@@ -135,7 +136,7 @@ void Server::Impl::drain() {
   refuseNew();
   for (auto each = loop.connections.begin(); each != loop.connections.end();) {
     std::shared_ptr<Connection> connection = *each++;
-    connection->drain(); // which may take it out
+    connection->drain(); // may remove the connection
   }
 }
 
@@ -147,8 +148,9 @@ void Server::Impl::closeAll() {
   }
 }
 
-/// The server's thread. What throws are lacks of memory; connections deal with
-/// theirs. What gets here may have left nobody who accepts.
+/// Runs the server's thread. Exceptions mean that memory ran out; connections
+/// handle their own. An exception that gets here may have ended accepting,
+/// which the loop starts again.
 void Server::Impl::run() {
   while (!loop.io->stopped())
     (void)guarded([this] {

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Receives requests, plain or under TLS, and sends answers that any thread
-// gives. One thread does it for all connections: an open stream costs 3 kB of
-// memory, 16 kB under TLS, besides what the kernel keeps for its socket.
+// Receives requests, plain or under TLS, and sends answers, which any thread
+// may give. One thread serves all connections. An open stream costs 3 kB of
+// memory, 16 kB under TLS, plus what the kernel keeps for its socket.
 //
 //   Expected<std::unique_ptr<Server>> server =
 //       Server::create(options, [](std::shared_ptr<Exchange> exchange) {
@@ -15,10 +15,10 @@
 //       });
 //   Status started = (*server)->start();
 //
-// HTTP/1.0 and 1.1 (RFC 9110, 9112): connections are kept alive, pipelined
-// requests are served one after another, bodies may come in chunks, and
-// "Expect: 100-continue" is met. What the server refuses by itself, answered by
-// ServerOptions::onRefusal, with `Connection: close`:
+// Speaks HTTP/1.0 and 1.1 (RFC 9110, 9112): connections are kept alive,
+// pipelined requests are served one after another, bodies may be chunked, and
+// "Expect: 100-continue" works. The server itself refuses these requests,
+// through ServerOptions::onRefusal and with `Connection: close`:
 //
 //   400  malformed; no Host or more than one, more than one Authorization,
 //        Content-Encoding, Content-Type or Origin; lines folded or not ended
@@ -46,16 +46,16 @@
 
 namespace sluice::http {
 
-/// Called with each request, on the server's thread. It must not block: it
-/// answers at once, or hands the exchange on. HEAD is asked and answered like
-/// GET; the server leaves the body out.
+/// Called for each request, on the server's thread. It must not block: it
+/// answers at once or hands the exchange to another thread. It answers HEAD
+/// like GET; the server leaves the body out.
 using Handler = std::function<void(std::shared_ptr<Exchange>)>;
 
-/// What has happened since create(). Bytes are those of the connections: with
-/// heads and framing, and under TLS with all of its own.
+/// Statistics since create(). Bytes are those on the wire, with heads, framing
+/// and the overhead of TLS.
 struct ServerCounters {
   int64_t connections = 0; ///< open now
-  uint64_t accepted = 0;   ///< connections; the refused ones are among them
+  uint64_t accepted = 0;   ///< connections, including refused ones
   /// Connections that were closed, or whose request was refused, because there
   /// were too many.
   uint64_t refused = 0;
@@ -63,36 +63,37 @@ struct ServerCounters {
   uint64_t bytesOut = 0;
 };
 
-/// Thread-safe, but for start() and stop(), which belong to the owner.
+/// Thread-safe, except start() and stop(), which belong to the owner.
 class Server {
 public:
-  /// Listens; connections wait until start(). Errors: an option, an address
-  /// that is none, a port in use, a certificate or key that cannot be read or
-  /// do not fit together.
+  /// Makes a server that listens; connections wait until start(). Fails if an
+  /// option or the address is not valid, the port is in use, the certificate or
+  /// the key cannot be read, or they do not belong together.
   static Expected<std::unique_ptr<Server>> create(ServerOptions options,
                                                   Handler handler);
-  /// stop().
+  /// Calls stop().
   ~Server();
   Server(const Server &) = delete;
   Server &operator=(const Server &) = delete;
 
-  /// Starts the server's thread; once. Errors: there is no thread to be had, or
-  /// it has been started or stopped before.
+  /// Starts the server's thread; may be called once. Fails if the system gives
+  /// no thread, or if the server was started or stopped before.
   Status start();
 
   uint16_t port() const;
 
-  /// From now on there are no new connections. Those without a request close;
-  /// requests that are being received or answered are finished, then their
-  /// connections close. Returns at once; wait for open() to become 0.
+  /// Accepts no more connections. Connections without a request close; those
+  /// with one close when it has been received and answered. Returns at once;
+  /// wait for open() to become 0.
   void drain();
-  /// Exchanges whose answer is not complete or has not been given to the kernel
-  /// in full, and whose client is there.
+  /// Returns the number of exchanges whose client is there and whose answer is
+  /// incomplete or not yet fully accepted by the kernel.
   int64_t open() const;
 
-  /// Closes all connections, calls onGone() of the exchanges that are
-  /// unanswered, and ends the thread; after that, neither the handler nor an
-  /// onGone() is called. Not from the server's thread. May be called again.
+  /// Closes all connections, calls the onGone() functions of unanswered
+  /// exchanges, and ends the thread. After that, neither the handler nor an
+  /// onGone() function is called. Must not be called on the server's thread.
+  /// May be called again.
   void stop();
 
   ServerCounters counters() const;

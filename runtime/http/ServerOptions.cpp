@@ -1,4 +1,4 @@
-//===- ServerOptions.cpp - an HTTP server's limits ------------------------===//
+//===- ServerOptions.cpp - the address and limits of an HTTP server -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

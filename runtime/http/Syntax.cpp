@@ -1,4 +1,4 @@
-//===- Syntax.cpp - pieces of HTTP's grammar ------------------------------===//
+//===- Syntax.cpp - parts of HTTP's grammar -------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -68,8 +68,8 @@ static int hexDigit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/// Undoes percent-encoding, and for forms that of spaces. False where a percent
-/// sign has no two hexadecimal digits behind it.
+/// Decodes percent-encoding, and '+' for forms. Returns false if two
+/// hexadecimal digits do not follow a percent sign.
 static bool percentDecode(std::string_view text, bool isForm,
                           std::string &decoded) {
   decoded.clear();
@@ -109,7 +109,8 @@ static bool readQuery(std::string_view text, Fields &query) {
   return true;
 }
 
-/// Takes scheme and authority off an absolute-form. False: it is none.
+/// Removes scheme and authority from an absolute-form. Returns false for other
+/// forms.
 static bool removeOrigin(std::string_view &target) {
   size_t colon = target.find("://");
   if (colon == target.npos)
@@ -128,7 +129,7 @@ static bool removeOrigin(std::string_view &target) {
 
 bool server::readTarget(Request &request) {
   std::string_view target = request.target;
-  // A fragment is for the client alone; what is not visible ASCII must be
+  // A fragment is for the client only; other bytes than visible ASCII must be
   // percent-encoded.
   if (std::ranges::any_of(
           target, [](char c) { return c <= ' ' || c > '~' || c == '#'; }))
@@ -143,7 +144,7 @@ bool server::readTarget(Request &request) {
   if (!percentDecode(target.substr(0, mark), /*isForm=*/false, request.path) ||
       request.path.find('\0') != request.path.npos)
     return false;
-  if (request.path.empty()) // of "http://host"
+  if (request.path.empty()) // the target is "http://host"
     request.path = "/";
   return readQuery(target.substr(std::min(mark + 1, target.size())),
                    request.query);

@@ -1,11 +1,11 @@
-//===- Syntax.h - pieces of HTTP's grammar --------------------------------===//
+//===- Syntax.h - parts of HTTP's grammar ---------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Pure functions over texts that clients sent. After RFC 9110 (fields), 9112
+// Pure functions over texts from clients, after RFC 9110 (fields), 9112
 // (targets) and 3986 (URIs).
 //
 //===----------------------------------------------------------------------===//
@@ -17,22 +17,24 @@
 
 namespace sluice::http::server {
 
-/// Letters of ASCII alone.
+/// Compares two texts, ignoring the case of ASCII letters.
 bool equalsIgnoringCase(std::string_view left, std::string_view right);
 
-/// One or more of the characters that names of methods and fields are made of.
+/// Returns whether `text` is a token, which the names of methods and fields
+/// are.
 bool isToken(std::string_view text);
 
-/// The elements of a comma-separated list, without spaces around them and
-/// without empty ones.
+/// Returns the non-empty elements of a comma-separated list, without spaces
+/// around them.
 std::vector<std::string_view> splitList(std::string_view text);
 
-/// Whether it can be the value of a Host field. What it names does not matter.
+/// Returns whether `text` has the syntax of a Host field's value.
 bool isHost(std::string_view text);
 
-/// Sets path and query from target: an origin-form ("/path?query"), an
-/// absolute-form ("http://host/path?query") or "*" with OPTIONS. False: it is
-/// none of them, or it has characters or percent signs that are not allowed.
+/// Sets path and query from the target, which must be an origin-form
+/// ("/path?query"), an absolute-form ("http://host/path?query") or "*" with
+/// OPTIONS. Returns false if it is none of these or has characters or percent
+/// signs that are not allowed.
 bool readTarget(Request &request);
 
 } // namespace sluice::http::server

@@ -1,4 +1,4 @@
-//===- TenantBudget.cpp - bytes that tenants share fairly -----------------===//
+//===- TenantBudget.cpp - a budget of bytes, shared fairly by tenants -----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,7 +37,7 @@ std::shared_ptr<BudgetAccount> TenantBudget::accountOf(uint64_t tenant) {
   return account;
 }
 
-/// Forgets accounts that nobody holds: they are empty.
+/// Removes accounts without references, which are empty.
 void TenantBudget::sweep() {
   std::erase_if(accounts,
                 [](const auto &account) { return account.second.expired(); });

@@ -1,14 +1,14 @@
-//===- TenantBudget.h - bytes that tenants share fairly -------------------===//
+//===- TenantBudget.h - a budget of bytes, shared fairly by tenants -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// So many bytes for all, of which each tenant may hold as many as are left
-// free. A single one may have half of them. Whoever comes next finds half of
-// what is free then, so the n-th greedy one at least a 2^n-th of all; once the
-// earlier ones have given back what they have too much, n tenants have an
+// A budget of bytes in which each tenant may hold as many bytes as are still
+// free. So a single tenant may hold half of the budget. The next one finds half
+// of the rest free, so the n-th greedy tenant gets at least a 2^n-th of the
+// budget. Once earlier tenants have given back their excess, n tenants hold an
 // (n+1)-th each.
 //
 // That rule is the dynamic threshold of A. Choudhury, E. Hahne, "Dynamic queue
@@ -28,27 +28,27 @@
 
 namespace sluice::http::server {
 
-/// What all accounts of a budget hold together.
+/// The bytes that all accounts of a budget hold together.
 struct BudgetTotal {
   explicit BudgetTotal(int64_t limit) : limit(limit) {}
   const int64_t limit;
   std::atomic<int64_t> held = 0;
 };
 
-/// What one tenant holds. Thread-safe. The sums are exact, and nothing else is
-/// published by them: relaxed order is enough. Of several threads that add at
+/// The bytes that one tenant holds. Thread-safe. The sums are exact; relaxed
+/// order suffices, because they publish nothing else. If several threads add at
 /// once, each sees its own bytes counted.
 class BudgetAccount {
 public:
   explicit BudgetAccount(std::shared_ptr<BudgetTotal> total)
       : total(std::move(total)) {}
 
-  /// Takes so many bytes, or gives them back where they are negative. False:
-  /// the tenant holds more than it may now.
+  /// Adds `bytes`, which may be negative. Returns false if the tenant now holds
+  /// more than it may.
   bool add(int64_t bytes);
-  /// Whether the tenant holds more than it may.
+  /// Returns whether the tenant holds more than it may.
   bool isOver() const;
-  /// Whether all tenants together do.
+  /// Returns whether all tenants together exceed the budget.
   bool isTotalOver() const;
 
 private:
@@ -56,13 +56,13 @@ private:
   std::atomic<int64_t> held = 0;
 };
 
-/// Finds the accounts. Not thread-safe; may go before its accounts do.
+/// Finds the accounts of tenants. Not thread-safe; the accounts may outlive it.
 class TenantBudget {
 public:
   explicit TenantBudget(int64_t bytes)
       : total(std::make_shared<BudgetTotal>(bytes)) {}
 
-  /// Of that tenant, the same one as long as somebody holds it.
+  /// Returns the account of a tenant, the same one as long as it is referenced.
   std::shared_ptr<BudgetAccount> accountOf(uint64_t tenant);
 
 private:
@@ -70,7 +70,7 @@ private:
 
   const std::shared_ptr<BudgetTotal> total;
   std::unordered_map<uint64_t, std::weak_ptr<BudgetAccount>> accounts;
-  size_t sweepAt = 64; ///< accounts, of which many may be no more
+  size_t sweepAt = 64; ///< size of `accounts` at which unused ones are removed
 };
 
 } // namespace sluice::http::server

@@ -1,4 +1,4 @@
-//===- TlsStream.cpp - a stream under TLS ---------------------------------===//
+//===- TlsStream.cpp - a byte stream under TLS ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,14 +28,14 @@ using namespace sluice::http::server;
 // Certificate and key
 //===----------------------------------------------------------------------===//
 
-/// The reason of OpenSSL's first error of late.
+/// Returns the reason of OpenSSL's first pending error.
 static std::string tlsReason() {
   const char *reason = ERR_reason_error_string(ERR_peek_error());
   ERR_clear_error();
   return reason ? reason : "unknown reason";
 }
 
-/// No question on a terminal that nobody sits at.
+/// Gives no passphrase, so that OpenSSL does not ask for one on a terminal.
 static int noPassphrase(char *, int, int, void *) { return -1; }
 
 static Status readCertificate(SSL_CTX *context, const std::string &file) {
@@ -76,7 +76,7 @@ static Status checkReadable(const char *what, const std::string &file) {
   return {};
 }
 
-/// Picks HTTP/1.1 where the client says what it speaks.
+/// Selects HTTP/1.1 if the client offers protocols.
 static int selectProtocol(SSL *, const unsigned char **out,
                           unsigned char *length, const unsigned char *offered,
                           unsigned offeredLength, void *) {
@@ -102,7 +102,7 @@ Expected<TlsContext> TlsContext::create(const std::string &certificateFile,
     return failure("TLS: ", tlsReason());
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-  // Idle streams hold no buffers; what is retried may have moved in memory.
+  // Idle streams hold no buffers; a retried write may have moved in memory.
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS |
                                 SSL_MODE_ENABLE_PARTIAL_WRITE |
                                 SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
@@ -119,7 +119,7 @@ Expected<TlsContext> TlsContext::create(const std::string &certificateFile,
 // Streams
 //===----------------------------------------------------------------------===//
 
-// OpenSSL's own BIO for sockets raises SIGPIPE.
+// We use a BIO of our own, because OpenSSL's BIO for sockets raises SIGPIPE.
 
 int TlsStream::receive(BIO *bio, char *data, int size) {
   auto *stream = static_cast<TlsStream *>(BIO_get_data(bio));
@@ -177,12 +177,12 @@ std::unique_ptr<TlsStream> TlsStream::create(const TlsContext &context,
   }
   BIO_set_data(bio, stream.get());
   BIO_set_init(bio, 1);
-  SSL_set_bio(stream->ssl.get(), bio, bio); // which owns it from here on
+  SSL_set_bio(stream->ssl.get(), bio, bio); // which owns the BIO from here on
   SSL_set_accept_state(stream->ssl.get());
   return stream;
 }
 
-/// What `result` of an operation that did not succeed means.
+/// Returns the state that a failed operation's `result` means.
 IoState TlsStream::stateAfter(int result) {
   switch (SSL_get_error(ssl.get(), result)) {
   case SSL_ERROR_WANT_READ:
@@ -228,7 +228,7 @@ IoResult TlsStream::write(const char *data, size_t size) {
 void TlsStream::end() {
   ERR_clear_error();
   if (!broken && SSL_is_init_finished(ssl.get()))
-    SSL_shutdown(ssl.get()); // sends its part, and does not wait for the other
+    SSL_shutdown(ssl.get()); // sends its part and does not wait for the peer's
   ERR_clear_error();
   shutdown(socket, SHUT_WR);
 }

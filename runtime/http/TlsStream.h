@@ -1,4 +1,4 @@
-//===- TlsStream.h - a stream under TLS -----------------------------------===//
+//===- TlsStream.h - a byte stream under TLS ------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,8 +24,8 @@ template <auto Free> struct FreeWith {
 /// A certificate and its key, for any number of streams.
 class TlsContext {
 public:
-  /// Reads PEM files. Errors: a file cannot be read or is not what it should
-  /// be, the key has a passphrase or is another certificate's.
+  /// Reads the PEM files. Fails if a file cannot be read or parsed, or if the
+  /// key has a passphrase or belongs to another certificate.
   static Expected<TlsContext> create(const std::string &certificateFile,
                                      const std::string &keyFile);
 
@@ -39,7 +39,7 @@ private:
 
 class TlsStream final : public ByteStream {
 public:
-  /// Null: no memory. `context` need not outlive it.
+  /// Returns null if memory runs out. `context` need not outlive the stream.
   static std::unique_ptr<TlsStream> create(const TlsContext &context,
                                            int socket, ByteCounters &traffic);
 

@@ -32,7 +32,7 @@ namespace {
 
 class Exchange;
 
-/// What all requests of a client share.
+/// The state that all requests of a client share.
 struct Shared {
   Url server;
   ClientOptions options;
@@ -40,7 +40,7 @@ struct Shared {
   Addresses endpoints;
   asio::io_context context{1};
   std::unordered_map<CallId, std::shared_ptr<Exchange>> exchanges;
-  /// Kept connections, the one used last at the end.
+  /// Reusable connections; the most recently used one is the last.
   std::vector<std::shared_ptr<ClientConnection>> idle;
   uint64_t connections = 0;
 
@@ -48,7 +48,8 @@ struct Shared {
   std::shared_ptr<ClientConnection> makeNew();
 };
 
-/// Those that the server has closed meanwhile are dropped.
+/// Returns a reusable connection, or null; drops those that the server has
+/// closed.
 std::shared_ptr<ClientConnection> Shared::takeIdle() {
   while (!idle.empty()) {
     std::shared_ptr<ClientConnection> connection = std::move(idle.back());
@@ -65,8 +66,8 @@ std::shared_ptr<ClientConnection> Shared::makeNew() {
   return makeConnection(context, tls ? &*tls : nullptr, server.host);
 }
 
-/// A request and its answer. It lives until its last pending operation has been
-/// told that it is over.
+/// A request and its answer. Lives until its last pending operation has
+/// completed.
 class Exchange : public ResponseSink,
                  public std::enable_shared_from_this<Exchange> {
 public:
@@ -86,7 +87,7 @@ public:
     reused ? send() : connect();
   }
 
-  /// Nobody is called any more.
+  /// Ends the exchange without calling its handler again.
   void drop() {
     finished = true;
     timer.cancel();
@@ -122,7 +123,7 @@ private:
   std::shared_ptr<ClientConnection> connection;
   asio::steady_timer timer;
   TimePoint timerAt{};
-  TimePoint limit = TimePoint::max(); ///< of the whole request
+  TimePoint limit = TimePoint::max(); ///< deadline of the whole request
   TimePoint readAt{};
   bool reused = false;
   bool writing = false;
@@ -149,8 +150,8 @@ void Exchange::send() {
   reader.emplace(shared.options.maxHeaderBytes, maxBodyBytes);
   waitUntil(limit, "no complete answer");
   writing = true;
-  // A write that fails is no news: reading ends as well, perhaps with an answer
-  // that says why the server did not want to read on.
+  // A failed write is not reported: reading fails as well, perhaps with an
+  // answer that says why the server stopped reading.
   connection->write(text, [self = shared_from_this(), this,
                            used = connection.get()](error_code error) {
     if (used == connection.get() && !error)
@@ -181,7 +182,7 @@ void Exchange::onRead(error_code error, size_t count) {
 
 void Exchange::onReadError(error_code error) {
   if (reused && !reader->hasBegun()) {
-    // The server has closed it while the request was on its way.
+    // The server closed the connection while the request was on its way.
     connection->close();
     reused = false;
     return connect();
@@ -196,7 +197,7 @@ void Exchange::onReadError(error_code error) {
   complete();
 }
 
-/// From now on the request fails at `until`.
+/// Makes the request fail at `until`.
 void Exchange::waitUntil(TimePoint until, const char *what) {
   timerAt = until;
   timer.cancel();
@@ -204,7 +205,7 @@ void Exchange::waitUntil(TimePoint until, const char *what) {
     return;
   timer.expires_at(until);
   timer.async_wait([self = shared_from_this(), this, what](error_code error) {
-    // It may have been set anew after this call was already on its way.
+    // The timer may have been set anew after this call was queued.
     if (error || finished || steady_clock::now() < timerAt)
       return;
     readAt = steady_clock::now();
@@ -212,7 +213,7 @@ void Exchange::waitUntil(TimePoint until, const char *what) {
   });
 }
 
-/// It is over; whoever calls this holds it.
+/// Ends the exchange. The caller must hold a reference.
 void Exchange::settle() {
   finished = true;
   timer.cancel();
@@ -280,8 +281,8 @@ struct Client::Impl {
   asio::executor_work_guard<asio::io_context::executor_type> work{
       shared.context.get_executor()};
   asio::steady_timer wake{shared.context};
-  std::optional<TimePoint> wakeAt; ///< what `wake` is set to
-  bool wasCancelled = false; ///< the handler that ran, of a cancelled wait
+  std::optional<TimePoint> wakeAt; ///< the expiry of `wake`
+  bool wasCancelled = false; ///< the last handler was that of a cancelled wait
   CallId nextId = 1;
 };
 
@@ -339,7 +340,7 @@ void Client::run(TimePoint until) {
         owner->wakeAt.reset();
     });
   }
-  // That a wait was cancelled, just above, is nothing that happened.
+  // A cancelled wait, just above, does not count as an event.
   do {
     impl->wasCancelled = false;
     context.run_one();

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Many requests to one server at once, on the thread that calls run(): there is
-// no other thread. Answers are handed on piece by piece as they are read. A
-// connection carries one request at a time and is kept for the next one.
+// Sends many requests to one server at once. The client has no thread of its
+// own: all work is done in run(). Answers are handed to handlers piece by piece
+// as they are read. A connection carries one request at a time and is then
+// reused.
 //
 //   Expected<Client> client = Client::create(url);
 //   Expected<CallId> id =
@@ -37,16 +38,17 @@ using TimePoint = std::chrono::steady_clock::time_point;
 using HeaderFields = std::vector<std::pair<std::string, std::string>>;
 
 struct ClientOptions {
-  /// For the connection and the TLS handshake together.
+  /// Limits the connection and the TLS handshake together.
   std::chrono::milliseconds connectTimeout{10'000};
-  /// Of an answer's status line and fields, and of one chunk's header.
+  /// Limits an answer's status line and fields, and one chunk's header.
   size_t maxHeaderBytes = size_t{64} << 10;
-  /// Certificates (PEM) to trust instead of the system's. The server's must
-  /// lead to one of them and name its host, always.
+  /// Certificates (PEM) to trust instead of the system's. The server's
+  /// certificate is always checked: it must lead to a trusted one and name the
+  /// host.
   std::string caFile;
 };
 
-/// What is asked. Host, Content-Length and Connection are added.
+/// A request. The client adds Host, Content-Length and Connection.
 struct ClientRequest {
   std::string method = "GET";
   std::string target = "/"; ///< path and query
@@ -54,26 +56,27 @@ struct ClientRequest {
   std::string body;
   /// From start() to the end of the answer; 0: no limit.
   std::chrono::milliseconds timeout{0};
-  /// Of the answer.
+  /// Limits the answer's body.
   uint64_t maxBodyBytes = uint64_t{1} << 30;
 };
 
-/// An answer's status and fields.
+/// The status and fields of an answer.
 struct ResponseHead {
   int status = 0;
   std::string reason;
   HeaderFields fields;
 
-  /// The first field of that name, in capital or small letters; "" without one.
+  /// Returns the first field with this name, ignoring case; "" if there is
+  /// none.
   std::string_view field(std::string_view name) const;
 };
 
 enum class FailureKind : uint8_t {
-  Connect,   ///< no connection, or the TLS handshake failed
-  Timeout,   ///< the request's own limit, or the connection's
-  Closed,    ///< the server closed or reset it before the answer's end
-  Malformed, ///< not HTTP/1
-  TooLarge,  ///< a limit on header or body bytes
+  Connect,   ///< connecting or the TLS handshake failed
+  Timeout,   ///< of the request or of connecting
+  Closed,    ///< the server ended the connection before the answer
+  Malformed, ///< the answer is not HTTP/1
+  TooLarge,  ///< the header or the body exceeds its limit
 };
 
 struct Failure {
@@ -81,56 +84,56 @@ struct Failure {
   std::string message; ///< one line that names the server
 };
 
-/// What happens to a request, told on the thread that calls run(). Times are
-/// taken when the bytes were read from the socket. After onEnd or onFailure, of
-/// which one is called once, or after abort() nothing more is called, and the
-/// handler is destroyed, at the latest by the client. Any of these may call
-/// start() and abort().
+/// Receives the answer to a request, on the thread that calls run(). Times are
+/// those at which the bytes were read from the socket. Either onEnd or
+/// onFailure is called, once; after that, or after abort(), nothing more is
+/// called and the client destroys the handler. Each method may call start() and
+/// abort().
 class ResponseHandler {
 public:
   virtual ~ResponseHandler() = default;
-  /// The final answer's; 1xx answers are read over.
+  /// Receives the head of the final answer; 1xx answers are skipped.
   virtual void onHead(const ResponseHead &head, TimePoint at) = 0;
-  /// The next bytes of the body, without its chunks' framing.
+  /// Receives the next bytes of the body, without the framing of chunks.
   virtual void onBody(std::string_view piece, TimePoint at) = 0;
-  /// The answer is complete, whatever its status.
+  /// Called when the answer is complete, whatever its status.
   virtual void onEnd(TimePoint at) = 0;
   virtual void onFailure(const Failure &failure, TimePoint at) = 0;
 };
 
 using CallId = uint64_t;
 
-/// Not thread-safe: one thread uses a client.
+/// Not thread-safe: only one thread may use a client.
 class Client {
 public:
-  /// Resolves `server`'s host, which can block for as long as the system's
-  /// resolver does; its target plays no part. Errors: the host is not known,
-  /// the certificates cannot be read.
+  /// Resolves the host of `server`, which may block as long as the system's
+  /// resolver does; the URL's target is ignored. Fails if the host is unknown
+  /// or the certificates cannot be read.
   static Expected<Client> create(const Url &server, ClientOptions options = {});
 
   Client(Client &&) noexcept;
   Client &operator=(Client &&) = delete;
-  /// Aborts what is in flight.
+  /// Aborts all requests in flight.
   ~Client();
 
-  /// Sends a request; any number can be in flight, each on a connection of its
-  /// own. The handler hears of it from run() alone. A kept connection that
-  /// turns out to have been closed, before a byte of the answer, is replaced by
-  /// a new one, once. Errors: a method, target or field that would break the
-  /// message's framing.
+  /// Sends a request. Any number can be in flight, each on its own connection.
+  /// The handler is called from run() only. If the server has closed a reused
+  /// connection before the first byte of the answer, the request is sent once
+  /// more on a new one. Fails if the method, the target or a field would break
+  /// the message's framing.
   Expected<CallId> start(const ClientRequest &request,
                          std::unique_ptr<ResponseHandler> handler);
 
   /// Ends a request without calling its handler again, and closes its
-  /// connection. Nothing happens where it has ended.
+  /// connection. Does nothing if the request has ended.
   void abort(CallId id);
 
-  /// Waits for something to happen and handles it, or returns at `until`. May
-  /// return earlier without anything having happened.
+  /// Waits for an event and handles it, or returns at `until`. May return early
+  /// without an event.
   void run(TimePoint until);
 
   size_t inFlight() const;
-  /// Connections made so far.
+  /// Returns the number of connections made so far.
   uint64_t connections() const;
 
 private:

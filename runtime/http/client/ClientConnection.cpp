@@ -1,4 +1,4 @@
-//===- ClientConnection.cpp - bytes to and from a server ------------------===//
+//===- ClientConnection.cpp - a client's connection to a server -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,7 +23,7 @@ using Done = std::function<void(error_code)>;
 
 namespace {
 
-/// What plain and TLS connections have in common. `Stream` is a tcp::socket or
+/// The common part of plain and TLS connections. `Stream` is a tcp::socket or
 /// an ssl::stream over one.
 template <typename Stream> class StreamConnection : public ClientConnection {
 public:
@@ -71,7 +71,7 @@ public:
   }
 
 protected:
-  /// After the connection: the TLS handshake, where there is one.
+  /// Does the TLS handshake, if there is one, after connecting.
   virtual void secure(Done done) = 0;
 
   Stream stream;
@@ -94,8 +94,8 @@ public:
 private:
   void secure(Done done) override {
     error_code error;
-    // A server with several names is told which one is meant (RFC 6066, which
-    // has no addresses).
+    // Tells a server with several names which one is meant (RFC 6066, which
+    // excludes addresses).
     asio::ip::make_address(host, error);
     if (error &&
         !SSL_set_tlsext_host_name(stream.native_handle(), host.c_str()))

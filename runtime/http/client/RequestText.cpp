@@ -1,4 +1,4 @@
-//===- RequestText.cpp - a request as it is sent --------------------------===//
+//===- RequestText.cpp - the bytes of an HTTP request ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,8 @@ constexpr const char *ownFields[] = {
     "Host",       "Content-Length", "Transfer-Encoding",
     "Connection", "Expect",         "Upgrade"};
 
-/// A token of RFC 9110, section 5.6.2: what methods and fields' names are.
+/// Returns whether `text` is a token (RFC 9110, section 5.6.2), as names of
+/// methods and fields are.
 bool isToken(std::string_view text) {
   static constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {

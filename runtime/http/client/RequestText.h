@@ -1,4 +1,4 @@
-//===- RequestText.h - a request as it is sent ----------------------------===//
+//===- RequestText.h - the bytes of an HTTP request -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,9 +12,9 @@
 
 namespace sluice::http::client {
 
-/// The bytes of `request`, to a server that is named `authority`. Errors: what
-/// would be read as something else than what it is here, and fields that this
-/// client sets itself.
+/// Returns the bytes of `request` to the server `authority`. Fails if a part
+/// could be read as something else, or if a field is one that the client sets
+/// itself.
 Expected<std::string> requestText(const ClientRequest &request,
                                   const std::string &authority);
 

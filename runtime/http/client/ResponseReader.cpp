@@ -1,4 +1,4 @@
-//===- ResponseReader.cpp - from bytes to an HTTP/1 answer ----------------===//
+//===- ResponseReader.cpp - an incremental parser of HTTP answers ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,8 +19,8 @@ using boost::system::error_code;
 
 namespace {
 
-// NOLINTBEGIN(readability-identifier-naming): the names that Beast asks for.
-/// A body that is handed on instead of being kept.
+// NOLINTBEGIN(readability-identifier-naming): the names that Beast requires.
+/// A body that is passed on instead of stored.
 struct SinkBody {
   struct value_type {
     ResponseSink *sink = nullptr;
@@ -95,7 +95,7 @@ bool ResponseReader::canFollow() const {
   return isComplete() && rest.empty() && parser->beast.keep_alive();
 }
 
-/// The header is whole.
+/// Handles a complete header.
 std::optional<Failure> ResponseReader::takeHead(ResponseSink &sink) {
   const auto &message = parser->beast.get();
   if (message.result_int() == 101)
@@ -114,17 +114,18 @@ std::optional<Failure> ResponseReader::takeHead(ResponseSink &sink) {
     head.fields.emplace_back(field.name_string(), field.value());
   headReported = true;
   parser->beast.get().body().sink = &sink;
-  // Until here it stopped behind the header; now it takes all there is.
+  // The parser stopped after the header; from now on it reads everything.
   parser->beast.eager(true);
   sink.onHead(head);
   return std::nullopt;
 }
 
-/// Parses as much as it can from the front of `bytes`.
+/// Parses as much as possible from the front of `bytes`.
 std::optional<Failure> ResponseReader::parse(std::string_view &bytes,
                                              ResponseSink &sink) {
   while (!isComplete() && !bytes.empty()) {
-    // Else what is not HTTP at all would only be noticed at a time-out.
+    // Otherwise, a peer that does not speak HTTP would only be noticed at a
+    // time-out.
     std::string_view start = bytes.substr(0, protocol.size());
     if (!parser->beast.got_some() && !protocol.starts_with(start))
       return Failure{FailureKind::Malformed, "the answer is not HTTP/1"};
@@ -151,14 +152,14 @@ std::optional<Failure> ResponseReader::feed(std::string_view piece,
     rest = piece;
   } else {
     rest += piece;
-    // Beast asserts that it gets no less of a last chunk that it has met.
+    // Beast asserts that it gets a last chunk as a whole.
     if (headReported && rest.front() == '0' && rest.size() < lastChunk.size())
       return std::nullopt;
     std::string_view bytes = rest;
     failed = parse(bytes, sink);
     rest.erase(0, rest.size() - bytes.size());
   }
-  // Beast sets no limit to a chunk's header.
+  // Beast has no limit on a chunk's header.
   if (!failed && !isComplete() && rest.size() > maxHeaderBytes)
     return describe(beast::http::error::header_limit);
   return failed;

@@ -1,4 +1,4 @@
-//===- ResponseReader.h - from bytes to an HTTP/1 answer ------------------===//
+//===- ResponseReader.h - an incremental parser of HTTP answers -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@
 
 namespace sluice::http::client {
 
-/// Takes what is read.
+/// Receives the parts of an answer.
 class ResponseSink {
 public:
   virtual ~ResponseSink() = default;
@@ -23,25 +23,25 @@ public:
   virtual void onBody(std::string_view piece) = 0;
 };
 
-/// Reads one answer from bytes in pieces of any size (Beast's parser). Pure.
+/// Parses one answer from pieces of any size (Beast's parser). Pure: no I/O.
 class ResponseReader {
 public:
   ResponseReader(size_t maxHeaderBytes, uint64_t maxBodyBytes);
   ~ResponseReader();
 
-  /// Reads the next piece. Errors: not HTTP/1, a limit exceeded; nothing may be
-  /// read after one.
+  /// Parses the next piece. Fails if it is not HTTP/1 or exceeds a limit;
+  /// feed() must not be called after an error.
   std::optional<Failure> feed(std::string_view piece, ResponseSink &sink);
 
-  /// The connection has been closed by the server: the end of an answer that
-  /// has no other, an error for all others.
+  /// Reports that the server has closed the connection. That completes an
+  /// answer without a length; for all others it is an error.
   std::optional<Failure> feedEnd();
 
   bool isComplete() const;
-  /// Whether another answer can follow on the connection: the server keeps it,
+  /// Returns whether the connection can be used again: the server keeps it open
   /// and has sent nothing after this answer.
   bool canFollow() const;
-  /// Whether any byte has come.
+  /// Returns whether any byte has come.
   bool hasBegun() const { return begun; }
 
 private:
@@ -56,7 +56,7 @@ private:
   int interimAnswers = 0;
   bool begun = false;
   bool headReported = false;
-  std::string rest; ///< bytes of a header or a chunk's header that is not whole
+  std::string rest; ///< an incomplete header or chunk header
   std::unique_ptr<Parser> parser;
 };
 

@@ -1,4 +1,4 @@
-//===- SseParser.cpp - server-sent events, piece by piece -----------------===//
+//===- SseParser.cpp - an incremental parser of server-sent events --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ using namespace sluice::http;
 
 static constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF";
 
-/// Whether one more line of `bytes` bytes is too much; sets the error.
+/// Returns whether a line of `bytes` bytes is too long; sets the error.
 bool SseParser::exceeds(size_t bytes) {
   if (bytes > maxBytes)
     failed = failure("event stream: a line or event has more than ", maxBytes,
@@ -48,7 +48,8 @@ void SseParser::endLine(std::string_view line,
   std::string_view value = line.substr(std::min(colon + 1, line.size()));
   if (value.starts_with(' '))
     value.remove_prefix(1);
-  takeField(line.substr(0, colon), value); // a comment's field has no name
+  // A comment is a field with an empty name, which is ignored.
+  takeField(line.substr(0, colon), value);
 }
 
 Status SseParser::feed(std::string_view piece,
@@ -66,7 +67,7 @@ Status SseParser::feed(std::string_view piece,
       break;
     }
     afterReturn = piece[end] == '\r';
-    // Lines that lie whole in the piece are not copied.
+    // A line that is whole within the piece is not copied.
     if (partial.empty()) {
       endLine(piece.substr(0, end), onEvent);
     } else {

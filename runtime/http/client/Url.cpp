@@ -1,4 +1,4 @@
-//===- Url.cpp - http:// and https:// addresses ---------------------------===//
+//===- Url.cpp - http:// and https:// URLs --------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ using namespace sluice::http;
 namespace {
 
 constexpr size_t maxUrlBytes = 8192;
-constexpr size_t maxHostBytes = 253; // of a name in DNS (RFC 1035)
+constexpr size_t maxHostBytes = 253; // of a DNS name (RFC 1035)
 
 bool isLetterOrDigit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||

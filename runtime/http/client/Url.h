@@ -1,4 +1,4 @@
-//===- Url.h - http:// and https:// addresses -----------------------------===//
+//===- Url.h - http:// and https:// URLs ----------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,21 +16,21 @@
 
 namespace sluice::http {
 
-/// The parts of an http:// or https:// address (RFC 3986, section 3).
+/// The parts of an http:// or https:// URL (RFC 3986, section 3).
 struct Url {
   bool tls = false;
-  std::string host; ///< a name in small letters, or an address; no brackets
+  std::string host; ///< a name in lower case, or an address without brackets
   uint16_t port = 0;
   std::string target; ///< path and query; begins with '/'
 
-  /// Host and port as a Host header has them: the port only where it is not the
-  /// scheme's own, an IPv6 address in brackets.
+  /// Returns host and port as in a Host header: without the scheme's default
+  /// port, and with brackets around an IPv6 address.
   std::string authority() const;
 };
 
-/// Errors, each one line: another scheme, no host, characters that a host or a
-/// path cannot have, a port outside of 1 to 65535, a user name, a fragment,
-/// more than 8,192 bytes.
+/// Parses a URL. Fails, with a message of one line, for another scheme, a
+/// missing host, characters that a host or a path cannot have, a port outside
+/// of 1 to 65535, a user name, a fragment, or more than 8,192 bytes.
 Expected<Url> parseUrl(std::string_view text);
 
 } // namespace sluice::http

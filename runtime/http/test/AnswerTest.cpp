@@ -83,7 +83,7 @@ TEST(Answer, LeavesTheBodyOutWhereNoneBelongs) {
   client.send(get("/x"));
   server.next()->reply(304, {}, "nor of this");
   EXPECT_EQ(client.read().status, 304);
-  client.send(get("/echo")); // nothing is left in between
+  client.send(get("/echo")); // no bytes are left in between
   EXPECT_EQ(client.read().body, "GET /echo ");
 }
 
@@ -116,8 +116,8 @@ TEST(Answer, ReportsErrors) {
   EXPECT_EQ(answer.field("Connection"), "");
 }
 
-/// What the server refuses by itself is answered by another handler, in the
-/// format of the API; it sees what is known of the request.
+/// Refused requests are answered by onRefusal in the format of the API; it sees
+/// what is known of the request.
 TEST(Answer, RefusalsAreAnsweredInTheFormatOfTheApi) {
   ServerOptions options = testOptions();
   options.bodyBytes = 4;
@@ -155,7 +155,7 @@ TEST(Answer, RefusalsAreAnsweredInTheFormatOfTheApi) {
   EXPECT_EQ(answer.field("X-Origin"), "http://a");
   EXPECT_EQ(answer.field("X-Method"), "POST");
   EXPECT_EQ(answer.field("X-Target"), "/x?a=1");
-  // Of a target that may be anything, nothing is told.
+  // The handler does not see a target that is not valid.
   answer = answerTo("HEAD /%00 HTTP/1.1\r\nHost: x\r\n\r\n", true);
   EXPECT_EQ(answer.status, 400);
   EXPECT_EQ(answer.field("X-Method"), "HEAD");
@@ -163,7 +163,7 @@ TEST(Answer, RefusalsAreAnsweredInTheFormatOfTheApi) {
   EXPECT_TRUE(eventually([&] { return server.server->open() == 0; }));
 }
 
-/// Also where a client has ended its output behind what is refused.
+/// The client gets the answer even if it has closed its sending side.
 TEST(Answer, ARefusalReachesAClientThatSendsNoMore) {
   TestServer server;
   for (int i = 0; i < 20; ++i) {
@@ -240,7 +240,7 @@ TEST(Answer, MovesTheBodyOut) {
   one.send(post("/x", body));
   auto first = server.next();
   ASSERT_TRUE(first);
-  two.send(post("/x", body)); // both together are too much
+  two.send(post("/x", body)); // both together exceed the limit
   EXPECT_EQ(two.read().status, 503);
   EXPECT_EQ(first->takeBody(), body);
   EXPECT_EQ(first->request().body, "");

@@ -1,4 +1,4 @@
-//===- GoneTest.cpp - tests of how a client's leaving is noticed ----------===//
+//===- GoneTest.cpp - tests of noticing that a client has gone ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -76,7 +76,7 @@ TEST_P(Gone, IsNoticedWhileStreaming) {
   exchange->startStream(200, {});
   exchange->write("one");
   client.readUntil("one\r\n");
-  expectGone(exchange); // without another write
+  expectGone(exchange); // noticed without another write
 }
 
 TEST_P(Gone, IsNoticedBehindPipelinedRequests) {

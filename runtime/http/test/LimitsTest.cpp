@@ -1,4 +1,4 @@
-//===- LimitsTest.cpp - tests of what a server refuses, over sockets ------===//
+//===- LimitsTest.cpp - tests of a server's limits, over sockets ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ using namespace sluice::http::test;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// Sends `bytes` and expects that status, and the end of the connection.
+/// Sends `bytes` and expects this status and the end of the connection.
 static void expectRefusal(TestServer &server, std::string_view bytes,
                           int status) {
   TestClient client(server.port());
@@ -65,7 +65,7 @@ TEST(Limits, HeaderFloodsAreRefused) {
   TestServer server;
   TestClient client(server.port());
   client.send("GET / HTTP/1.1\r\nHost: a\r\n");
-  std::thread sender([&] { // until the answer has come
+  std::thread sender([&] { // until the answer comes
     for (int i = 0; i < 1'000'000 && client.send("X: y\r\n"); ++i) {
     }
   });
@@ -87,10 +87,10 @@ TEST(Limits, AnswersToLargeBodiesArriveWhileTheClientSends) {
   sender.join();
 }
 
-/// More than the kernel takes.
+/// More than the kernel buffers.
 static constexpr size_t largeBytes = 40 << 20;
 
-/// The client asks, and has so many bytes to read.
+/// Lets the client ask for an answer of `largeBytes`.
 static void answerLargely(TestServer &server, TestClient &client) {
   client.send(get("/x"));
   std::shared_ptr<Exchange> exchange = server.next();
@@ -98,8 +98,8 @@ static void answerLargely(TestServer &server, TestClient &client) {
   exchange->reply(200, {}, std::string(largeBytes, 'x'));
 }
 
-/// Of a tenant's answers that wait for their readers so much is kept as is left
-/// free; who takes the least is cut off first.
+/// A tenant's waiting answers may take as many bytes as are free; beyond that,
+/// the slowest reader is cut off first.
 TEST(Limits, TheSlowestReadersAreCutOff) {
   ServerOptions options = testOptions();
   options.allAnswerBytes = 120 << 20;
@@ -117,7 +117,7 @@ TEST(Limits, TheSlowestReadersAreCutOff) {
   EXPECT_TRUE(slow.wasReset());
 }
 
-/// Others than the tenant who holds too much are let be, however slow.
+/// Readers of other tenants are not cut off, however slow they are.
 TEST(Limits, SlowReadersOfOtherTenantsAreLetBe) {
   ServerOptions options = testOptions();
   options.allAnswerBytes = 160 << 20;
@@ -133,7 +133,7 @@ TEST(Limits, SlowReadersOfOtherTenantsAreLetBe) {
   EXPECT_EQ(second.read().body.size(), largeBytes);
 }
 
-/// Now and then a byte is not enough.
+/// A byte from time to time is not enough.
 TEST(Limits, AReaderOfAFewBytesIsCutOff) {
   ServerOptions options = testOptions();
   options.stallTimeout = milliseconds(300);
@@ -153,7 +153,7 @@ TEST(Limits, AReaderOfAFewBytesIsCutOff) {
   EXPECT_LT(count, 0);
 }
 
-/// The handler answers by the header alone.
+/// The handler answers from the header only.
 TEST(Limits, ABodyThatIsNotWantedIsNotRead) {
   ServerOptions options = testOptions();
   options.wantsBody = [](const Request &request) {
@@ -182,7 +182,7 @@ TEST(Limits, SlowHeadersAreTimedOut) {
   TestServer server(options);
   TestClient client(server.port());
   auto begin = steady_clock::now();
-  std::thread sender([&] { // each byte in time, all of them not
+  std::thread sender([&] { // each byte is in time, but not all
     for (char c : get("/echo", "X: 0123456789\r\n")) {
       client.send({&c, 1});
       std::this_thread::sleep_for(milliseconds(20));
@@ -219,7 +219,7 @@ TEST(Limits, SilentConnectionsAreClosed) {
   options.idleTimeout = milliseconds(150);
   TestServer server(options);
   TestClient silent(server.port()), empty(server.port()), idle(server.port());
-  empty.send("\r\n\r\n"); // is nothing
+  empty.send("\r\n\r\n"); // empty lines are not a request
   EXPECT_TRUE(silent.closedByServer());
   EXPECT_TRUE(empty.closedByServer());
 
@@ -257,7 +257,7 @@ TEST(Limits, TooManyBytesOfBodiesAreRefused) {
   TestServer server(options);
   std::string max(60'000, 'x');
   TestClient sending(server.port()), second(server.port());
-  // One that is being received counts with what has come.
+  // A request that is being received counts with its bytes so far.
   sending.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n"
                "\r\n" +
                max);
@@ -270,7 +270,7 @@ TEST(Limits, TooManyBytesOfBodiesAreRefused) {
   TestClient other(server.port());
   other.send(post("/echo", max, "X-Other: 1\r\n"));
   EXPECT_EQ(other.read().status, 200);
-  sending.close(); // gives back what it took
+  sending.close(); // gives back its bytes
   ASSERT_TRUE(eventually([&] {
     TestClient third(server.port());
     third.send(post("/echo", max));

@@ -1,12 +1,12 @@
-//===- PlacesTest.cpp - tests of who gets a connection --------------------===//
+//===- PlacesTest.cpp - tests of places for connections -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Where all places are taken, a new connection takes that of one that is wanted
-// less, and requests that have reserved places are answered in any case.
+// If all places are taken, a new connection takes the place of a less wanted
+// one, and requests with reserved places are always answered.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ protected:
         [&] { return server.server->counters().accepted > before; }));
     return made;
   }
-  /// One whose request is being worked on.
+  /// Returns a client whose request is being handled.
   std::unique_ptr<TestClient> busy(const char *from = "127.0.0.1") {
     auto made = client(from);
     made->send(get("/x"));
@@ -84,7 +84,8 @@ TEST_F(Places, OneThatHasSaidNothingGoesBeforeOneThatWasServed) {
 TEST_F(Places, TheNetworkThatHasTheMostGivesWay) {
   auto other = client("127.0.0.2");
   auto one = client("127.0.0.3");
-  auto two = client("127.0.0.3"); // in the place of the other: all have one
+  // This takes the place of `other`: each network has one connection.
+  auto two = client("127.0.0.3");
   EXPECT_TRUE(other->closedByServer());
   auto again = client("127.0.0.2");
   EXPECT_TRUE(one->closedByServer());
@@ -92,7 +93,7 @@ TEST_F(Places, TheNetworkThatHasTheMostGivesWay) {
   EXPECT_TRUE(isServed(*two));
 }
 
-/// It would only take the place of its like.
+/// The new connection could only replace one of its own network.
 TEST_F(Places, ABodyIsLetBeForANewOneOfTheSameNetwork) {
   auto sending = client();
   sending->send("POST /y HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc");
@@ -147,7 +148,8 @@ TEST_F(Places, ReservedOnesAreAnswered) {
   EXPECT_TRUE(third->closedByServer());
 }
 
-/// Those who say nothing give way there, too, also in great numbers.
+/// Silent connections are closed in reserved places too, however many there
+/// are.
 TEST_F(Places, ReservedOnesCannotBeBlocked) {
   auto one = busy(), two = busy();
   std::vector<std::unique_ptr<TestClient>> silent;

@@ -1,4 +1,4 @@
-//===- RequestParserTest.cpp - tests of bytes to a request ----------------===//
+//===- RequestParserTest.cpp - tests of the request parser ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,10 +25,10 @@ struct Outcome {
   Progress progress = Progress::NeedMore;
   BadRequest refusal;
   Request request;
-  std::string rest; ///< bytes not consumed
+  std::string rest; ///< bytes that were not consumed
 };
 
-/// Feeds `bytes` in pieces of `piece`, until there is a result.
+/// Feeds `bytes` in pieces of `piece` bytes until there is a result.
 Outcome parse(std::string_view bytes, size_t piece) {
   RequestParser parser(limits);
   Outcome outcome;
@@ -48,7 +48,7 @@ Outcome parse(std::string_view bytes, size_t piece) {
   return outcome;
 }
 
-/// All at once; byte by byte must give the same.
+/// Feeds all bytes at once; feeding single bytes must give the same result.
 Outcome parse(std::string_view bytes) {
   Outcome whole = parse(bytes, bytes.size());
   for (size_t piece : {size_t{1}, size_t{3}}) {
@@ -63,7 +63,7 @@ Outcome parse(std::string_view bytes) {
   return whole;
 }
 
-/// Of "POST / HTTP/1.1" with these fields, and what follows them.
+/// Parses "POST / HTTP/1.1" with these fields and what follows them.
 Outcome parsePost(std::string_view fieldsAndBody) {
   return parse("POST / HTTP/1.1\r\nHost: a\r\n" + std::string(fieldsAndBody));
 }
@@ -147,8 +147,8 @@ TEST(RequestParser, RefusesMalformedHeaders) {
            "GET a HTTP/1.1\r\nHost: a\r\n\r\n",  // target
            "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n",
            "GET / HTTP/1.1\r\n\r\n",                       // no Host
-           "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", // two
-           "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n",          // invalid one
+           "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", // two Hosts
+           "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n",          // an invalid Host
            "GET / HTTP/1.0\r\nHost: a b\r\n\r\n",
            "GET / HTTP/1.1\r\nHost: a\r\nX : b\r\n\r\n",
            "GET / HTTP/1.1\r\nHost: a\r\nX\r\n\r\n",
@@ -270,7 +270,7 @@ TEST(RequestParser, LimitsHeaders) {
 TEST(RequestParser, LimitsBodies) {
   std::string body(limits.bodyBytes, 'x');
   EXPECT_EQ(parsePost("Content-Length: 100\r\n\r\n" + body).request.body, body);
-  // Before any of it is there.
+  // It is refused before any byte of the body has come.
   EXPECT_EQ(parsePost("Content-Length: 101\r\n\r\n").refusal.status, 413);
   std::string chunked = "Transfer-Encoding: chunked\r\n\r\n";
   EXPECT_EQ(parsePost(chunked + "64\r\n" + body + "\r\n0\r\n\r\n").request.body,

@@ -37,7 +37,7 @@ TEST(Scale, AThousandStreamsAreCheap) {
   exchanges.reserve(streams);
   for (int i = 0; i < streams; ++i)
     clients.push_back(std::make_unique<TestClient>(server.port()));
-  // What a client of an API sends, roughly.
+  // About what a client of the API sends.
   std::string request =
       post("/x", std::string(500, 'x'),
            "User-Agent: test/1.0\r\nAccept: text/event-stream\r\n"

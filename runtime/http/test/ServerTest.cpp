@@ -1,4 +1,4 @@
-//===- ServerTest.cpp - tests of connections and of the server's life -----===//
+//===- ServerTest.cpp - tests of connections and of a server's life -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -60,7 +60,7 @@ TEST(Server, SaysWhyItCannotListen) {
   EXPECT_EQ(createError(options), "cannot listen on 127.0.0.1 port " +
                                       std::to_string(server.port()) +
                                       ": Address already in use");
-  options.address = "203.0.113.1"; // for documentation: nobody has it
+  options.address = "203.0.113.1"; // reserved for documentation, so not local
   EXPECT_THAT(createError(options), StartsWith("cannot listen on 203.0.113.1"));
 }
 
@@ -95,7 +95,7 @@ TEST(Server, KeepsConnections) {
 TEST(Server, ServesPipelinedRequestsInOrder) {
   TestServer server;
   TestClient client(server.port());
-  // More than is kept while one is answered.
+  // More than the server reads ahead while it answers a request.
   constexpr int count = 2000;
   std::thread sender([&] {
     std::string all;
@@ -182,7 +182,7 @@ TEST(Server, MeetsExpectations) {
   EXPECT_EQ(client.readUntil("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
   client.send("body");
   EXPECT_EQ(client.read().body, "POST /echo body");
-  client.send(head + "body"); // who does not wait needs none
+  client.send(head + "body"); // a client that does not wait gets no 100
   EXPECT_EQ(client.read().status, 200);
   client.send("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n"
               "Expect: 100-continue\r\n\r\n");
@@ -201,7 +201,7 @@ TEST(Server, ListensOnIpv6) {
   if (!made)
     GTEST_SKIP() << made.status().message();
   ASSERT_TRUE((*made)->start().ok());
-  TestClient client((*made)->port()); // over IPv4, to which it listens too
+  TestClient client((*made)->port()); // over IPv4, on which it listens as well
   client.send(get("/"));
   EXPECT_EQ(client.read().body, "::ffff:127.0.0.1");
 }
@@ -215,7 +215,8 @@ TEST(Server, Counts) {
     TestClient client(server.port());
     client.send(request);
     answer = client.readUntil("/echo ");
-    // It counts when it has sent, which may be after it has been read.
+    // The bytes count after they were sent, perhaps after the client has read
+    // them.
     EXPECT_TRUE(eventually(
         [&] { return server.server->counters().bytesOut == answer.size(); }));
     ServerCounters counters = server.server->counters();
@@ -246,7 +247,7 @@ TEST(Server, Drains) {
   ASSERT_TRUE(eventually([&] {
     return server.server->counters().connections == 4 &&
            server.server->counters().bytesIn >
-               4 * get("/").size(); // `sends` has been read
+               4 * get("/").size(); // the answers to `sends` were read
   }));
   server.server->drain();
 
@@ -275,7 +276,7 @@ TEST(Server, OpenTellsWhetherAnswersHaveBeenSent) {
   client.send(get("/x"));
   auto exchange = server.next();
   exchange->reply(200, {}, std::string(20'000'000, 'x'));
-  // The kernel does not take as much while nobody reads.
+  // The kernel does not buffer this much without a reader.
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(server.server->open(), 1);
   EXPECT_TRUE(client.read().complete);
@@ -304,7 +305,7 @@ TEST(Server, StopsWithOpenStreams) {
     done = true;
   });
   server.server->stop();
-  EXPECT_EQ(gone.count(), 2); // called before stop() has returned
+  EXPECT_EQ(gone.count(), 2); // called before stop() returned
   writer.join();
   EXPECT_TRUE(done);
   streams.readAll();

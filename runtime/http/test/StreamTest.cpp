@@ -38,7 +38,7 @@ TEST(Stream, ArrivesPieceByPiece) {
   Started started(server);
   EXPECT_TRUE(started.exchange->startStream(
       200, {{"Content-Type", "text/event-stream"}}));
-  // The head does not wait for the first piece.
+  // The head is sent before the first piece.
   std::string head = started.client.readUntil("\r\n\r\n");
   EXPECT_THAT(head, EndsWith("Content-Type: text/event-stream\r\n"
                              "Transfer-Encoding: chunked\r\n\r\n"));
@@ -85,7 +85,7 @@ TEST(Stream, JoinsWhatPilesUp) {
   TestServer server(options);
   Started started(server);
   started.exchange->startStream(200, {});
-  std::string large(20 << 20, 'x'); // more than the kernel takes
+  std::string large(20 << 20, 'x'); // more than the kernel buffers
   EXPECT_TRUE(started.exchange->write(large));
   std::this_thread::sleep_for(milliseconds(50));
   for (int i = 0; i < 1000; ++i)
@@ -144,7 +144,7 @@ TEST(Stream, EndsWhereTooMuchPilesUp) {
   ServerOptions options = testOptions();
   options.unsentBytes = 1 << 20;
   TestServer server(options);
-  Started started(server); // and does not read
+  Started started(server); // the client does not read
   Signal gone;
   EXPECT_TRUE(started.exchange->onGone([&] { gone.raise(); }));
   started.exchange->startStream(200, {});
@@ -154,7 +154,7 @@ TEST(Stream, EndsWhereTooMuchPilesUp) {
     written += piece.size();
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
-  // What the kernels hold, and the limit.
+  // The kernels' buffers and the limit.
   EXPECT_LT(written, size_t{20} << 20);
   EXPECT_TRUE(gone.wait());
   EXPECT_TRUE(started.exchange->gone());
@@ -169,7 +169,7 @@ TEST(Stream, EndsWhereTheClientStalls) {
   options.unsentBytes = 100 << 20;
   options.stallTimeout = milliseconds(300);
   TestServer server(options);
-  Started started(server); // and does not read
+  Started started(server); // the client does not read
   Signal gone;
   EXPECT_TRUE(started.exchange->onGone([&] { gone.raise(); }));
   started.exchange->startStream(200, {});
@@ -187,7 +187,7 @@ TEST(Stream, WaitsForAClientThatReadsSlowly) {
   TestServer server(options);
   Started started(server);
   started.exchange->startStream(200, {});
-  // As long as it takes something now and then it is not stalled.
+  // A client that takes bytes from time to time is not stalled.
   std::string all(30 << 20, 'x');
   EXPECT_TRUE(started.exchange->write(all));
   started.exchange->endStream();
@@ -216,7 +216,7 @@ TEST(Stream, OneWriteBeyondTheLimitEndsIt) {
   started.client.readUntil("x\r\n");
   EXPECT_TRUE(eventually([&] { return started.exchange->write("y"); }));
   EXPECT_FALSE(started.exchange->write(std::string(1001, 'x')));
-  // Answers in one piece have no such limit.
+  // Complete answers have no such limit.
   Started other(server);
   other.exchange->reply(200, {}, std::string(5000, 'x'));
   EXPECT_EQ(other.client.read().body.size(), 5000u);

@@ -1,4 +1,4 @@
-//===- SyntaxTest.cpp - tests of the pieces of HTTP's grammar -------------===//
+//===- SyntaxTest.cpp - tests of the parts of HTTP's grammar --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,7 +26,7 @@ static Request read(std::string target, bool &ok, std::string method = "GET") {
 TEST(Syntax, ComparesLettersInAnyCase) {
   EXPECT_TRUE(equalsIgnoringCase("Content-Length", "cONTENT-lENGTH"));
   EXPECT_FALSE(equalsIgnoringCase("a", "ab"));
-  EXPECT_FALSE(equalsIgnoringCase("[", "{")); // 0x20 apart, as letters are
+  EXPECT_FALSE(equalsIgnoringCase("[", "{")); // differ by 0x20, like letters
 }
 
 TEST(Syntax, KnowsTokens) {

@@ -1,4 +1,4 @@
-//===- TenantBudgetTest.cpp - tests of what tenants share fairly ----------===//
+//===- TenantBudgetTest.cpp - tests of the tenants' shared budget ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,8 +25,8 @@ TEST(TenantBudget, OneTenantHoldsHalfOfIt) {
   EXPECT_TRUE(account->add(-1));
 }
 
-/// However greedy the others are, a new tenant finds half of what each of them
-/// holds before any of them gives back.
+/// However greedy the others are, a new tenant finds half as many bytes free as
+/// each of them holds, before any of them gives bytes back.
 TEST(TenantBudget, EachNewTenantFindsAShare) {
   constexpr int64_t bytes = 1'000'000;
   constexpr int tenants = 9;
@@ -54,7 +54,7 @@ TEST(TenantBudget, AnAccountIsKeptWhileSomebodyHoldsIt) {
   auto account = budget.accountOf(7);
   account->add(40);
   for (uint64_t other = 100; other < 1000; ++other)
-    budget.accountOf(other); // which are forgotten now and then
+    budget.accountOf(other); // unused accounts are removed from time to time
   EXPECT_EQ(budget.accountOf(7), account);
   EXPECT_FALSE(budget.accountOf(7)->add(20));
 }

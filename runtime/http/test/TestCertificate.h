@@ -12,8 +12,9 @@
 
 namespace sluice::http::test {
 
-/// Self-signed, for localhost, valid for an hour; writes NAME.crt, NAME.key and
-/// NAME.locked, which is the key with a passphrase, into `folder`.
+/// Makes a self-signed certificate for localhost, valid for an hour. Writes
+/// NAME.crt, NAME.key and NAME.locked, which is the key with a passphrase, into
+/// `folder`.
 void makeCertificate(const std::string &folder, const std::string &name);
 
 } // namespace sluice::http::test

@@ -35,7 +35,7 @@ static SSL_CTX *clientContext() {
 
 TestClient::TestClient(uint16_t port, bool usesTls, const char *from)
     : socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  std::signal(SIGPIPE, SIG_IGN); // SSL_write() raises it
+  std::signal(SIGPIPE, SIG_IGN); // SSL_write() raises SIGPIPE
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);

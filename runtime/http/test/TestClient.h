@@ -19,15 +19,15 @@
 
 namespace sluice::http::test {
 
-/// An answer, taken apart without the code under test.
+/// An answer, parsed without the code under test.
 struct ReadAnswer {
-  int status = 0; ///< 0: none has come
+  int status = 0; ///< 0: no answer has come
   Fields fields;
   std::string body;
   std::vector<std::string> chunks;
-  bool complete = false; ///< its end has come as it should
+  bool complete = false; ///< whether its end has come properly
 
-  /// "" where there is none.
+  /// Returns the value of a field; "" if there is none.
   std::string field(std::string_view name) const;
 };
 
@@ -35,28 +35,28 @@ struct ReadAnswer {
 /// anything.
 class TestClient {
 public:
-  /// `from`: the address that the server sees, one of 127.0.0.0/8.
+  /// `from` is the client's address, one of 127.0.0.0/8.
   explicit TestClient(uint16_t port, bool usesTls = false,
                       const char *from = "127.0.0.1");
   ~TestClient();
   TestClient(const TestClient &) = delete;
 
   bool connected() const { return isConnected; }
-  /// Whether all of it could be sent.
+  /// Returns whether all bytes could be sent.
   bool send(std::string_view bytes);
-  /// The next answer. `isHead`: it has no body.
+  /// Returns the next answer. With `isHead`, it has no body.
   ReadAnswer read(bool isHead = false);
-  /// What comes until `mark`, including it; less if it does not come.
+  /// Returns the bytes up to and including `mark`; fewer if it does not come.
   std::string readUntil(std::string_view mark);
-  /// What comes until the server closes.
+  /// Returns the bytes until the server closes.
   std::string readAll();
-  /// Whether the server closes without sending any more.
+  /// Returns whether the server closes without sending more bytes.
   bool closedByServer();
-  /// Whether the last read ended with a reset.
+  /// Returns whether the last read ended with a reset.
   bool wasReset() const { return isReset; }
 
   void close();
-  /// Closes the sending side only.
+  /// Closes only the sending side.
   void shutdownWrite();
   /// Closes with RST.
   void reset();
@@ -64,17 +64,18 @@ public:
   const int socket;
 
 private:
-  /// Appends what comes to `buffer`; false at the end, or after five seconds.
+  /// Appends received bytes to `buffer`. Returns false at the end or after five
+  /// seconds.
   bool readMore();
 
   bool isConnected = false, isReset = false, isOver = false, isClosed = false;
-  std::string buffer; ///< received, not given out
+  std::string buffer; ///< received and not returned yet
   SSL *ssl = nullptr;
 };
 
-/// "GET path HTTP/1.1" with Host.
+/// Returns "GET path HTTP/1.1" with Host.
 std::string get(std::string_view path, std::string_view fields = "");
-/// "POST path HTTP/1.1" with Host and Content-Length.
+/// Returns "POST path HTTP/1.1" with Host and Content-Length.
 std::string post(std::string_view path, std::string_view body,
                  std::string_view fields = "");
 

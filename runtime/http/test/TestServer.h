@@ -18,11 +18,11 @@
 
 namespace sluice::http::test {
 
-/// Counts, and lets another thread wait for the count.
+/// A counter whose value another thread can wait for.
 class Signal {
 public:
   void raise();
-  /// Whether it is raised for the `times`th time within `patience`.
+  /// Waits until it was raised `times` times. Returns false after `patience`.
   bool wait(int times = 1,
             std::chrono::milliseconds patience = std::chrono::seconds(5));
   int count();
@@ -33,22 +33,23 @@ private:
   int raised = 0;
 };
 
-/// Whether `holds` becomes true within five seconds.
+/// Returns whether `holds` becomes true within five seconds.
 bool eventually(const std::function<bool()> &holds);
 
-/// Allocated memory of the process, in bytes; 0 where a sanitizer allocates.
+/// Returns the process's allocated bytes; 0 with a sanitizer's allocator.
 int64_t heapBytes();
 
-/// Options with times that suit tests: nothing ends by itself within one.
+/// Returns options with limits so long that nothing ends by itself during a
+/// test.
 ServerOptions testOptions();
 
-/// A server that runs. Requests for /echo are answered with their method, path
-/// and body at once; others wait for next().
+/// A running server. It answers requests for /echo at once with their method,
+/// path and body; other requests wait for next().
 class TestServer {
 public:
   explicit TestServer(ServerOptions options = testOptions());
 
-  /// The next exchange that has come; null after five seconds without one.
+  /// Returns the next exchange; null if none comes within five seconds.
   std::shared_ptr<Exchange> next();
   uint16_t port() const { return server->port(); }
 

@@ -108,7 +108,7 @@ TEST_F(Tls, CarriesLargeBodies) {
 TEST_F(Tls, ServesPipelinedRequests) {
   TestServer server(options());
   TestClient client(server.port(), /*usesTls=*/true);
-  // They come in few TLS records, of which a part waits undecoded.
+  // They come in few TLS records, parts of which wait undecoded.
   std::string all;
   for (int i = 0; i < 500; ++i)
     all += post("/echo", std::to_string(i));
@@ -188,7 +188,7 @@ TEST_F(Tls, ClosesOnGarbageAndSilence) {
   TestServer server(quick);
   TestClient garbage(server.port()), silent(server.port());
   garbage.send(std::string(100, '\0'));
-  garbage.readAll(); // perhaps an alert
+  garbage.readAll(); // may be an alert
   silent.readAll();
   EXPECT_TRUE(
       eventually([&] { return server.server->counters().connections == 0; }));
@@ -200,7 +200,8 @@ TEST_F(Tls, RefusesConnectionsInside) {
   TestServer server(few);
   TestClient one(server.port(), /*usesTls=*/true);
   one.send(get("/x"));
-  std::shared_ptr<Exchange> exchange = server.next(); // is worked on
+  // The request is being handled.
+  std::shared_ptr<Exchange> exchange = server.next();
   ASSERT_TRUE(exchange);
   TestClient two(server.port(), /*usesTls=*/true);
   two.send(get("/echo"));

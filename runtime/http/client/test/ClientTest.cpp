@@ -98,7 +98,7 @@ TEST(ClientTest, ErrorStatusesAreAnswers) {
   EXPECT_EQ(client.connections(), 1u);
 }
 
-/// Pieces are handed on as they come, with the times at which they came.
+/// Pieces are passed on as they come, with the times at which they came.
 TEST(ClientTest, StreamsPieceByPiece) {
   std::atomic<int> taken = 0;
   LoopbackServer server([&](Peer &peer) {
@@ -117,7 +117,7 @@ TEST(ClientTest, StreamsPieceByPiece) {
   Client client = clientOf(server.url());
   start(client, record, post("{}"), [&] { ++taken; });
   EXPECT_TRUE(runUntil(client, [&] { return record.isOver(); }));
-  taken = 3; // whatever came
+  taken = 3; // whatever has come
   EXPECT_EQ(record.body, "one two three");
   ASSERT_EQ(record.pieces.size(), 3u);
   EXPECT_GE(record.pieces[1] - record.pieces[0], 20ms);
@@ -165,7 +165,7 @@ TEST(ClientTest, ASilentlyClosedConnectionIsReplacedOnce) {
   EXPECT_EQ(ask(client, post("1")).ends, 1);
   EXPECT_EQ(ask(client, post("2")).ends, 1);
   EXPECT_EQ(connections, 2);
-  // A new connection that fails in the same way is an error.
+  // If a new connection fails in the same way, the request fails.
   expectFailure(ask(client, post("3")), FailureKind::Closed,
                 "closed without an answer");
   EXPECT_EQ(connections, 3);
@@ -227,7 +227,7 @@ TEST(ClientTest, ARequestHasATimeLimit) {
   LoopbackServer server([](Peer &peer) {
     peer.readRequest();
     peer.sendChunkedHead();
-    while (peer.sendChunk("x")) // for ever, and never idle
+    while (peer.sendChunk("x")) // for ever, without a pause
       std::this_thread::sleep_for(10ms);
   });
   Client client = clientOf(server.url());
@@ -241,7 +241,7 @@ TEST(ClientTest, ARequestHasATimeLimit) {
 }
 
 TEST(ClientTest, SoHasTheConnection) {
-  // A full queue of connections that nobody accepts: further ones get no
+  // With a full queue of connections that are not accepted, further ones get no
   // answer.
   uint16_t port = 0;
   int listener = listenOnLoopback(port);
@@ -271,23 +271,23 @@ TEST(ClientTest, AbortAtAnyMoment) {
   });
   Record record;
   Client client = clientOf(server.url());
-  // At once, before the connection is there.
+  // Aborts at once, before the connection exists.
   client.abort(start(client, record, post("silent")));
   EXPECT_EQ(client.inFlight(), 0u);
-  // While no byte of the answer has come.
+  // Aborts before the first byte of the answer.
   CallId silent = start(client, record, post("silent"));
   client.run(steady_clock::now() + 50ms);
   for (int i = 0; i < 20; ++i)
     client.run(steady_clock::now() + 5ms);
   client.abort(silent);
-  // In the middle, from within the handler.
+  // Aborts in the middle, from within the handler.
   CallId streamed = 0;
   streamed =
       start(client, record, post("stream"), [&] { client.abort(streamed); });
   EXPECT_TRUE(runUntil(client, [&] { return !record.body.empty(); }));
   EXPECT_EQ(client.inFlight(), 0u);
   EXPECT_TRUE(runUntil(client, [&] { return gone == 2; }));
-  // Twice, and one that never was.
+  // Aborts again, and aborts an unknown id.
   client.abort(streamed);
   client.abort(12345);
   EXPECT_EQ(record.body, "abc");
@@ -306,7 +306,7 @@ TEST(ClientTest, HandlersCanStartRequests) {
   EXPECT_EQ(second.ends, 1);
 }
 
-/// The server answers before it has read all of the request.
+/// The server answers before it has read the whole request.
 TEST(ClientTest, AnEarlyAnswerToALargeBody) {
   LoopbackServer server([](Peer &peer) {
     char some[100];
@@ -364,8 +364,8 @@ TEST(ClientTest, AnUnknownHostAndUnreadableCertificates) {
               HasSubstr("/no/such/file.pem: cannot read certificates"));
 }
 
-/// One thread serves all: accepts, reads a request from each, then sends a
-/// piece to each, round after round.
+/// Serves all clients on one thread: accepts, reads a request from each, then
+/// sends a piece to each, round after round.
 void serveInRounds(int listener, size_t count, int rounds) {
   std::vector<std::unique_ptr<Peer>> peers;
   for (size_t i = 0; i < count; ++i)
@@ -405,7 +405,7 @@ TEST(ClientTest, AThousandAtOnce) {
   }
 }
 
-/// What is in flight when the client goes is dropped without a word.
+/// Requests in flight are dropped silently when the client is destroyed.
 TEST(ClientTest, GoesWithRequestsInFlight) {
   LoopbackServer server([](Peer &peer) {
     peer.readRequest();
@@ -428,7 +428,7 @@ TEST(ClientTest, GoesWithRequestsInFlight) {
   }
 }
 
-/// Waiting ends when it should: a load generator starts requests by it.
+/// run() returns in time, because a load generator starts requests by it.
 TEST(ClientTest, RunEndsInTime) {
   Client client = clientOf("http://127.0.0.1:1");
   for (int i = 0; i < 5; ++i) {
@@ -442,7 +442,7 @@ TEST(ClientTest, RunEndsInTime) {
   EXPECT_LT(steady_clock::now() - began, 100ms);
 }
 
-/// A client that waits uses no processor, whenever each wait is to end.
+/// A waiting client uses no processor time, whenever its wait ends.
 TEST(ClientTest, RunSleepsWhileNothingHappens) {
   Client client = clientOf("http://127.0.0.1:1");
   for (int i = 0; i < 3; ++i) {

@@ -26,7 +26,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// A certificate that signs itself, for `names` ("DNS:localhost").
+/// A self-signed certificate for `names` ("DNS:localhost").
 struct Certificate {
   explicit Certificate(const char *names) : key(EVP_EC_gen("P-256")) {
     x509 = X509_new();
@@ -61,13 +61,13 @@ struct Certificate {
   std::string file;
 };
 
-/// Serves TLS connections: each request is answered with "secret", streamed.
+/// Serves TLS connections: answers each request with "secret" as a stream.
 class TlsServer {
 public:
   explicit TlsServer(const Certificate &certificate)
       : context(SSL_CTX_new(TLS_server_method())),
         server([this](Peer &peer) { serve(peer); }) {
-    std::signal(SIGPIPE, SIG_IGN); // SSL_write() raises it
+    std::signal(SIGPIPE, SIG_IGN); // SSL_write() raises SIGPIPE
     SSL_CTX_use_certificate(context, certificate.x509);
     SSL_CTX_use_PrivateKey(context, certificate.key);
   }
@@ -78,8 +78,9 @@ public:
     return "https://" + host + authority.substr(authority.find(':'));
   }
 
-  std::atomic<bool> truncate = false; ///< close in the middle, without a notice
-  std::string serverName;             ///< that the client asked for
+  /// Whether to close in the middle of an answer, without close_notify.
+  std::atomic<bool> truncate = false;
+  std::string serverName; ///< that the client asked for
 
 private:
   void serve(Peer &peer) {
@@ -105,7 +106,7 @@ private:
   }
 
   SSL_CTX *context;
-  LoopbackServer server; // last: its threads use the rest
+  LoopbackServer server; // last, because its threads use the other members
 };
 
 Record ask(const std::string &url, const std::string &caFile, int times = 1) {
@@ -158,7 +159,7 @@ TEST(ClientTlsTest, TheCertificateMustNameTheHost) {
   }
 }
 
-/// Somebody in the middle could cut an answer that ends with the connection.
+/// An attacker could truncate an answer that ends with the connection.
 TEST(ClientTlsTest, AnEndWithoutNoticeIsAnError) {
   Certificate certificate("IP:127.0.0.1");
   TlsServer server(certificate);

@@ -117,7 +117,7 @@ void LoopbackServer::acceptAll() {
     int fd = accept(listener, nullptr, nullptr);
     if (fd < 0)
       continue;
-    // Else a piece can wait for the client's word on the one before.
+    // Otherwise a piece may wait for the acknowledgement of the previous one.
     int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     std::lock_guard<std::mutex> hold(lock);

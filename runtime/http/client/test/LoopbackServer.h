@@ -1,4 +1,4 @@
-//===- LoopbackServer.h - a server for tests, of plain sockets ------------===//
+//===- LoopbackServer.h - a test server on plain sockets ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,34 +18,34 @@
 
 namespace sluice::http::test {
 
-/// The server's end of a connection. Blocking.
+/// The server's end of a connection. Its calls block.
 class Peer {
 public:
   explicit Peer(int fd) : fd(fd) {}
 
-  /// The next request, header and body, or "" when the client has closed.
+  /// Returns the next request, header and body, or "" if the client has closed.
   std::string readRequest();
-  /// Whether all of it could be sent.
+  /// Returns whether all bytes could be sent.
   bool send(std::string_view bytes);
-  /// Sends the head of an answer whose body comes as chunks.
+  /// Sends the head of an answer with a chunked body.
   bool sendChunkedHead(std::string_view type = "text/event-stream");
   bool sendChunk(std::string_view bytes);
-  /// Waits until the client closes; true when it does within 5 s.
+  /// Waits until the client closes. Returns false after 5 s.
   bool waitForClose();
-  /// Ends the connection by a reset (RST).
+  /// Ends the connection with RST.
   void reset();
 
   const int fd;
 
 private:
-  std::string pending; ///< read, and not part of a request yet
+  std::string pending; ///< bytes read beyond the last request
 };
 
-/// An answer with a Content-Length.
+/// Returns an answer with a Content-Length.
 std::string answer(std::string_view status, std::string_view body);
 
-/// Listens on 127.0.0.1 and calls `serve` for each connection, in a thread of
-/// its own; the connection is closed when it returns.
+/// Listens on 127.0.0.1 and calls `serve` for each connection, on its own
+/// thread. The connection is closed when `serve` returns.
 class LoopbackServer {
 public:
   explicit LoopbackServer(std::function<void(Peer &)> serve);
@@ -58,7 +58,7 @@ private:
   void acceptAll();
 
   std::function<void(Peer &)> serve;
-  uint16_t port = 0; // set by what comes next
+  uint16_t port = 0; // set by the next member
   int listener = -1;
   std::atomic<bool> stopping = false;
   std::mutex lock;
@@ -67,7 +67,7 @@ private:
   std::thread acceptor;
 };
 
-/// A listening socket on a free port of 127.0.0.1.
+/// Returns a listening socket on a free port of 127.0.0.1.
 int listenOnLoopback(uint16_t &port);
 
 } // namespace sluice::http::test

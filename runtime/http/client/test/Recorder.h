@@ -1,4 +1,4 @@
-//===- Recorder.h - what a handler was told, for tests --------------------===//
+//===- Recorder.h - a handler that records, for tests ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ struct Record {
   int status = 0;
   std::string type; ///< Content-Type
   std::string body;
-  std::vector<TimePoint> pieces; ///< when each was read
+  std::vector<TimePoint> pieces; ///< when each piece was read
   int ends = 0;
   std::optional<Failure> failure;
   bool destroyed = false;
@@ -28,7 +28,7 @@ struct Record {
   bool isOver() const { return ends > 0 || failure; }
 };
 
-/// Writes down what it is told, in a Record that outlives it.
+/// Records its calls in a Record, which must outlive it.
 class Recorder : public ResponseHandler {
 public:
   explicit Recorder(Record &record, std::function<void()> onPiece = {})
@@ -56,7 +56,7 @@ private:
   std::function<void()> onPiece;
 };
 
-/// Runs the client until `done` or for 10 s; whether it came to be.
+/// Runs the client until `done`, for at most 10 s. Returns whether it was done.
 inline bool runUntil(Client &client, const std::function<bool()> &done) {
   using std::chrono::steady_clock;
   TimePoint limit = steady_clock::now() + std::chrono::seconds(10);

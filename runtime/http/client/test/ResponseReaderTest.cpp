@@ -1,4 +1,4 @@
-//===- ResponseReaderTest.cpp - from bytes to an HTTP/1 answer ------------===//
+//===- ResponseReaderTest.cpp - an incremental parser of HTTP answers -----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,7 +27,7 @@ struct Taken : ResponseSink {
   std::string body;
 };
 
-/// Reads `bytes` in pieces of `size`; the error or "".
+/// Feeds `bytes` in pieces of `size` bytes. Returns the error or "".
 std::string feedAll(ResponseReader &reader, std::string_view bytes, size_t size,
                     Taken &taken) {
   for (size_t at = 0; at < bytes.size(); at += size)
@@ -43,8 +43,8 @@ struct Case {
   const char *bytes;
   int status;
   const char *body;
-  bool complete;  ///< without the connection's end
-  bool canFollow; ///< another one on the same connection
+  bool complete;  ///< without the end of the connection
+  bool canFollow; ///< whether another answer can follow
 };
 
 TEST(ResponseReaderTest, ReadsInPiecesOfAnySize) {

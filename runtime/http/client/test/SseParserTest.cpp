@@ -1,4 +1,4 @@
-//===- SseParserTest.cpp - server-sent events, piece by piece -------------===//
+//===- SseParserTest.cpp - an incremental parser of server-sent events ----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,8 @@ using testing::ElementsAre;
 
 namespace {
 
-/// The events of `stream` fed in pieces of `size` bytes, as "name|data".
+/// Returns the events of `stream`, fed in pieces of `size` bytes, as
+/// "name|data".
 std::vector<std::string> eventsOf(std::string_view stream, size_t size) {
   SseParser parser;
   std::vector<std::string> events;
@@ -35,7 +36,7 @@ struct Case {
   std::vector<std::string> events;
 };
 
-/// The first ones are the examples of the HTML standard, section 9.2.6.
+/// The first cases are the examples of the HTML standard, section 9.2.6.
 const Case cases[] = {
     {"data: YHOO\ndata: +2\ndata: 10\n\n", {"|YHOO\n+2\n10"}},
     {": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\n"
@@ -45,7 +46,7 @@ const Case cases[] = {
     {"data:test\n\ndata: test\n\n", {"|test", "|test"}},
     {"event: add\ndata: 73857293\n\nevent: remove\ndata: 2153\n\n",
      {"add|73857293", "remove|2153"}},
-    // What the standard says in words.
+    // The following cases test the standard's rules.
     {"data: a\r\rdata: b\r\n\r\ndata: c\n\n", {"|a", "|b", "|c"}},
     {"data: a\r\n\rdata: b\r\n\n", {"|a", "|b"}},
     {"\xEF\xBB\xBF"
@@ -96,14 +97,14 @@ TEST(SseParserTest, ALineHasALimit) {
     EXPECT_THAT(events, ElementsAre("1234567890"));
     EXPECT_EQ(fed.message(),
               "event stream: a line or event has more than 16 bytes");
-    // It stays so.
+    // The error remains.
     EXPECT_FALSE(parser.feed("\n", take).ok());
     EXPECT_FALSE(parser.feed("", take).ok());
     EXPECT_EQ(events.size(), 1u);
   }
 }
 
-/// Also where each line is short.
+/// The limit also holds if each line is short.
 TEST(SseParserTest, AnEventHasALimit) {
   SseParser parser(17);
   auto ignore = [](const SseEvent &) {};

@@ -1,4 +1,4 @@
-//===- UrlTest.cpp - http:// and https:// addresses -----------------------===//
+//===- UrlTest.cpp - http:// and https:// URLs ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
