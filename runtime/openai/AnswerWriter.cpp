@@ -17,15 +17,15 @@ using namespace sluice::openai;
 
 using text::JsonWriter;
 
-/// JSON has no infinity; OpenAI's stands for "very unlikely".
+/// JSON has no infinity; OpenAI uses this value for "very unlikely".
 static constexpr double minLogprob = -9999;
 
 static double logprobOf(const TokenLogprob &token) {
   return token.logprob >= minLogprob ? token.logprob : minLogprob;
 }
 
-/// A token as text. Bytes that are no whole characters are written as
-/// OpenAI's: \xe2\x9c, with "bytes:" in front in completions.
+/// Returns a token's text. Incomplete characters are written as in OpenAI's
+/// API: \xe2\x9c, with "bytes:" in front in completions.
 static std::string nameOf(const std::string &bytes, std::string_view prefix) {
   if (text::isValidUtf8(bytes))
     return bytes;
@@ -40,8 +40,8 @@ static std::string nameOf(const std::string &bytes, std::string_view prefix) {
   return name;
 }
 
-/// The most probable tokens and the token itself, which can be one more than
-/// asked for. A name that comes twice counts the first time.
+/// Writes the most probable tokens and the token itself, which can be one more
+/// than requested. If a name occurs twice, the first counts.
 template <typename Name>
 static void writeTop(JsonWriter &json, const LogprobEntry &entry,
                      const Name &name) {
@@ -60,7 +60,7 @@ static void writeTop(JsonWriter &json, const LogprobEntry &entry,
   json.endObject();
 }
 
-/// Four lists, an item for each token.
+/// Writes four lists with an item for each token.
 static void writeCompletionLogprobs(JsonWriter &json,
                                     const ChoicePiece &piece) {
   auto name = [](const TokenLogprob &token) {
@@ -92,7 +92,7 @@ static void writeCompletionLogprobs(JsonWriter &json,
   json.endObject();
 }
 
-/// The members of a token of a chat, in an object that is open.
+/// Writes the members of a token of a chat into an open object.
 static void writeChatToken(JsonWriter &json, const TokenLogprob &token) {
   json.key("token").string(nameOf(token.bytes, ""));
   json.key("logprob").number(logprobOf(token));
@@ -144,7 +144,8 @@ static void writeUsage(JsonWriter &json, const Usage &usage) {
   json.endObject();
 }
 
-/// Calls of a whole message, or of a delta, which has their indices too.
+/// Writes the calls of a whole message, or of a delta, which also has their
+/// indices.
 static void writeToolCalls(JsonWriter &json,
                            const std::vector<ToolCallDelta> &calls,
                            bool isDelta) {
@@ -206,7 +207,7 @@ AnswerWriter::AnswerWriter(const GenerationRequest &request, const Model &model,
     : request(&request), id(std::move(id)), fingerprint(model.fingerprint()),
       created(created) {}
 
-/// Begins an answer, whose choices come next.
+/// Begins an answer; its choices follow.
 void AnswerWriter::begin(JsonWriter &json, std::string_view object) const {
   json.beginObject();
   json.key("id").string(id);
@@ -221,14 +222,14 @@ void AnswerWriter::begin(JsonWriter &json, std::string_view object) const {
   json.key("choices").beginArray();
 }
 
-/// What goes in front of a choice's text.
+/// Returns the text in front of a choice's text.
 std::string_view AnswerWriter::echoOf(size_t index) const {
   if (request->echo.empty())
     return {};
   return request->echo[index / static_cast<size_t>(request->choices)];
 }
 
-/// Only with request->tokenIds.
+/// May be called only with request->tokenIds.
 const std::vector<int32_t> &AnswerWriter::promptIdsOf(size_t index) const {
   return request->promptIds[index / static_cast<size_t>(request->choices)];
 }
@@ -282,7 +283,7 @@ std::string AnswerWriter::answer(std::span<const ChoiceAnswer> choices,
   return json.take();
 }
 
-/// What is new of a choice in a chat.
+/// Writes a new piece of a choice in a chat.
 static void writeDelta(JsonWriter &json, const ChoicePiece &piece,
                        bool isFirst) {
   json.key("delta").beginObject();

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The JSON of answers and of stream chunks, each on one line. "data: " and
-// "[DONE]" of a stream are the caller's.
+// Writes answers and the chunks of streams as JSON, each on one line. The
+// caller adds the "data: " and "[DONE]" of a stream.
 //
 //   AnswerWriter writer(request, model, answerId(endpoint, number), time);
 //
@@ -28,11 +28,11 @@ class JsonWriter;
 
 namespace sluice::openai {
 
-/// Tokens that a request took.
+/// The numbers of tokens that a request took.
 struct Usage {
   int64_t promptTokens = 0;     ///< GenerationRequest::promptTokens
   int64_t completionTokens = 0; ///< of all choices
-  int64_t cachedTokens = 0;     ///< of the prompt's, those found in the cache
+  int64_t cachedTokens = 0;     ///< prompt tokens that were in the cache
 };
 
 /// How a choice ended.
@@ -41,50 +41,51 @@ struct ChoiceEnd {
   bool calledTools = false; ///< ChoiceText::calledTools
 };
 
-/// A choice of an answer as a whole.
+/// A complete choice of an answer.
 struct ChoiceAnswer {
-  ChoicePiece all; ///< every piece, put together
+  ChoicePiece all; ///< all pieces of the choice, appended
   ChoiceEnd end;
 };
 
-/// "cmpl-" or "chatcmpl-" and the number in hexadecimal.
+/// Returns "cmpl-" or "chatcmpl-" with the number in hexadecimal.
 std::string answerId(Endpoint endpoint, uint64_t number);
 
-/// The `finish_reason` of a choice: stop, length, tool_calls; as in vLLM abort
-/// for what was cancelled or timed out, and error. A function that the request
-/// names ends with stop, as OpenAI has it.
+/// Returns the `finish_reason` of a choice: stop, length, tool_calls or error,
+/// and abort, as in vLLM, if it was cancelled or timed out. If the request
+/// names the function to call, a call ends with stop, as in OpenAI's API.
 std::string_view finishReasonOf(const ToolUse &tools, const ChoiceEnd &end);
 
-/// Thread-compatible; const methods may be called from several threads.
-/// `request` outlives it.
+/// Not thread-safe, but several threads may call const methods. `request` must
+/// outlive the writer.
 class AnswerWriter {
 public:
-  /// `created`: seconds since 1970.
+  /// `created` is in seconds since 1970.
   AnswerWriter(const GenerationRequest &request, const Model &model,
                std::string id, int64_t created);
 
-  /// choices[i] is that of request.requests[i].
+  /// Returns a complete answer; choices[i] is that of request.requests[i].
   std::string answer(std::span<const ChoiceAnswer> choices,
                      const Usage &usage) const;
 
-  /// What a choice's stream begins with: the role in a chat, the prompt with
-  /// `echo` or where ids are wanted; else "", nothing to send. `soFar`, here
-  /// and below, goes in where the request wants usage in every chunk.
+  /// Returns the first chunk of a choice's stream: it has the role in a chat,
+  /// and the prompt with `echo` or if token ids are wanted. Returns "" if there
+  /// is nothing to send. Here and below, `soFar` is written if the request
+  /// wants the usage in every chunk.
   std::string firstChunk(int64_t index, const Usage &soFar) const;
   std::string chunk(int64_t index, const ChoicePiece &piece,
                     const Usage &soFar) const;
-  /// The rest of a choice, and why it ended.
+  /// Returns the last chunk of a choice, with its rest and why it ended.
   std::string lastChunk(int64_t index, const ChoicePiece &rest,
                         const ChoiceEnd &end, const Usage &soFar) const;
-  /// The usage, without choices.
+  /// Returns the chunk with the usage and without choices.
   std::string usageChunk(const Usage &usage) const;
 
 private:
-  /// What there is to send of a choice.
+  /// The data of one chunk of a choice.
   struct Chunk {
     int64_t index;
     const ChoicePiece &piece;
-    const ChoiceEnd *end = nullptr; ///< of the last one
+    const ChoiceEnd *end = nullptr; ///< in the last chunk only
     bool isFirst = false;
   };
 
@@ -102,13 +103,13 @@ private:
   int64_t created;
 };
 
-/// The answers of /v1/models and /v1/models/NAME. `meta` has what llama.cpp
-/// gives there: n_vocab, n_ctx; max_model_len is vLLM's.
+/// Return the answers of /v1/models and /v1/models/NAME. `meta` has llama.cpp's
+/// members n_vocab and n_ctx; max_model_len is vLLM's.
 std::string modelListJson(const Model &model);
-/// Errors: 404 for another name.
+/// Fails with 404 if the model has another name.
 ApiExpected<std::string> modelJson(const Model &model, std::string_view name);
 
-/// The answers of /tokenize and /detokenize, as vLLM gives them.
+/// Return the answers of /tokenize and /detokenize in vLLM's form.
 std::string tokenizeJson(const TokenizeRequest &request, const Model &model);
 std::string detokenizeJson(std::string_view text);
 

@@ -1,4 +1,4 @@
-//===- ApiError.cpp - errors as the OpenAI API gives them -----------------===//
+//===- ApiError.cpp - errors in the form of the OpenAI API ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -51,7 +51,7 @@ std::string_view openai::errorType(int status) {
 
 ApiError openai::invalidField(std::string param, std::string message,
                               std::string code) {
-  // Messages quote what a client sent, cut short.
+  // Messages quote what a client sent, perhaps cut within a character.
   message =
       text::replaceInvalidUtf8(Status::error(std::move(message)).message());
   return {400, std::move(message), std::move(param), std::move(code)};

@@ -1,13 +1,13 @@
-//===- ApiError.h - errors as the OpenAI API gives them -------------------===//
+//===- ApiError.h - errors in the form of the OpenAI API ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What a client is told when its request cannot be answered: an HTTP status
-// and {"error": {"message", "type", "param", "code"}}, as in OpenAI's guide
-// "Error codes" and its API description (schema Error).
+// The error that a client gets if its request cannot be answered: an HTTP
+// status and {"error": {"message", "type", "param", "code"}}, after OpenAI's
+// guide "Error codes" and its API description (schema Error).
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,27 +23,27 @@
 namespace sluice::openai {
 
 struct ApiError {
-  int status = 400;       ///< of HTTP
+  int status = 400;       ///< HTTP status
   std::string message;    ///< for people; one line
-  std::string param = {}; ///< the field at fault; empty: null
+  std::string param = {}; ///< field that is wrong; empty: null
   std::string code = {};  ///< for programs; empty: null
 
-  /// The body of the answer.
+  /// Returns the body of the answer.
   std::string json() const;
 };
 
-/// The `type` that goes with a status: invalid_request_error,
-/// authentication_error (401), permission_error (403), not_found_error (404),
-/// rate_limit_error (429), server_error (500 and up).
+/// Returns the `type` for a status: invalid_request_error, authentication_error
+/// (401), permission_error (403), not_found_error (404), rate_limit_error
+/// (429), server_error (500 and up).
 std::string_view errorType(int status);
 
-/// A 400 that names a field: messages[2].content, say. Control characters in
-/// the message become '?', bytes that are not UTF-8 U+FFFD.
+/// Returns a 400 that names a field, for example messages[2].content. In the
+/// message, control characters become '?' and invalid UTF-8 becomes U+FFFD.
 ApiError invalidField(std::string param, std::string message,
                       std::string code = {});
 
-/// A value, or the error that stood in its way. Converts implicitly from both,
-/// as Expected does.
+/// A value, or the error why there is none. Both convert to it implicitly, as
+/// with Expected.
 template <typename T> class [[nodiscard]] ApiExpected {
 public:
   ApiExpected(T value) : held(std::move(value)) {}
@@ -52,7 +52,7 @@ public:
   bool ok() const { return held.has_value(); }
   explicit operator bool() const { return ok(); }
 
-  /// Only where there is no value.
+  /// May be called only if there is no value.
   const ApiError &error() const {
     assert(!ok());
     return failed;
@@ -71,7 +71,7 @@ private:
   ApiError failed;
 };
 
-/// Of calls that only check: an error, or none.
+/// The result of calls that only check: an error, or none.
 using ApiStatus = std::optional<ApiError>;
 
 } // namespace sluice::openai

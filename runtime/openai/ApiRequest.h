@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From the JSON of a request's body to all that is needed to run it. Pure: no
-// randomness but what is passed in, and no clock but for the time that grammars
-// may take. May take long (tokenizing, rendering, compiling a schema: seconds
-// at the limits), so not for a thread that others wait for.
+// Parses and checks the JSON body of a request, and makes all that is needed to
+// run it. Pure: uses only the random number that is passed in, and no clock
+// except to limit the time for grammars. May take seconds at the limits
+// (tokenizing, rendering, compiling a schema), so it must not run on a thread
+// that others wait for.
 //
 //   RequestContext context = {model, random(), std::time(nullptr)};
 //   ApiExpected<GenerationRequest> request = parseChatRequest(body, context);
@@ -17,15 +18,15 @@
 //   for (size_t i = 0; i < request->requests.size(); ++i)
 //     engine.submit(request->requests[i], ...);
 //
-// Fields. OpenAI's, and of vLLM's and llama.cpp's extensions those that are
-// named in Parameters.h. A field that would change the answer and is not
-// supported is refused by name; what does no harm, and what nobody knows, is
-// left out of account. null is the same as a field that is not there. A key
-// that is there twice counts with its last value, as in JavaScript and Python.
+// Fields. The fields are OpenAI's, and those extensions of vLLM and llama.cpp
+// that Parameters.h names. A field that is not supported and would change the
+// answer is refused by name; harmless and unknown fields are ignored. null
+// counts as a missing field. If a key occurs twice, its last value counts, as
+// in JavaScript and Python.
 //
-// Choices of a prompt (`n`) have the seeds seed, seed + 1, ...; without `seed`
-// they count from RequestContext::random. So an answer of choice i can be had
-// alone with seed + i.
+// Seeds. The choices of a prompt (`n`) have the seeds seed, seed + 1, ...;
+// without `seed`, they count from RequestContext::random. So a client can get
+// choice i alone with seed + i.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,21 +46,21 @@
 
 namespace sluice::openai {
 
-/// What a request may hold, at most; more is a 400 that says so.
+/// The limits of a request; one that exceeds them is refused with 400.
 struct RequestLimits {
   size_t bodyBytes = size_t(32) << 20;
-  size_t depth = 64;               ///< of objects and arrays in each other
+  size_t depth = 64;               ///< nesting of objects and arrays
   size_t values = size_t(1) << 21; ///< JSON values
-  /// What they may take in memory: so many times their text, or so many bytes
-  /// where that is more.
+  /// The memory of the parsed JSON: at most `treeTimes` the size of its text,
+  /// or `smallTreeBytes` if that is more.
   size_t treeTimes = 3;
   size_t smallTreeBytes = size_t(16) << 20;
   int64_t choices = 128;                   ///< `n`
   int64_t prompts = 1024;                  ///< of one request
   int64_t requests = 1024;                 ///< prompts times choices
   int64_t promptTokens = int64_t(1) << 23; ///< of all requests together
-  /// Log-probabilities of prompts in one answer: of each token its own and
-  /// `logprobs` more.
+  /// Log-probabilities of prompts in one answer: for each token its own and
+  /// those of `logprobs` others.
   int64_t promptLogprobs = int64_t(1) << 21;
   int64_t logprobs = 20;
   int64_t stops = 16;       ///< stop strings
@@ -68,41 +69,41 @@ struct RequestLimits {
   int64_t biases = 1024;    ///< logit_bias
   int64_t messages = 16384;
   int64_t tools = 128;
-  /// Of all grammars and schemas of a request together.
+  /// The text of all grammars and schemas of a request together.
   size_t grammarBytes = GrammarSource::maxBytes;
-  /// To make grammars of these.
+  /// The work of compiling them.
   WorkMeter::Limits grammarWork = grammar::maxGrammarWork;
 };
 
-/// What a request is read with. `model` and `work` outlive it.
+/// What a request is parsed with. `model` and `work` must outlive it.
 struct RequestContext {
   const Model &model;
-  /// From a good source, new for each request: seeds and ids come from it.
+  /// A good random number, new for each request: seeds and ids come from it.
   uint64_t random = 0;
-  /// For templates that show today's date.
+  /// The time for templates that show today's date.
   std::time_t now = 0;
   RequestLimits limits = {};
-  /// What the work that a request can make long charges, which is that of its
-  /// grammars; null: a meter of limits.grammarWork. Belongs to the caller, who
-  /// sees by it whether that has ended the reading.
+  /// Charged with the request's work that may take long, which is that of its
+  /// grammars; if null, a meter of limits.grammarWork is used. Belongs to the
+  /// caller, who can tell from it whether parsing ended for that reason.
   WorkMeter *work = nullptr;
 };
 
 enum class Endpoint : uint8_t { Completions, Chat };
 
-/// Calls of tools in the answer.
+/// How the answer may call tools.
 struct ToolUse {
   enum class Choice : uint8_t {
     None,     ///< text only
-    Auto,     ///< as the model likes
-    Required, ///< at least one; the grammar forces it
-    Named     ///< one of a certain function; likewise
+    Auto,     ///< as the model decides
+    Required, ///< at least one call; a grammar forces it
+    Named     ///< a call of a given function; a grammar forces it
   };
   Choice choice = Choice::None;
-  const ToolSyntax *syntax = nullptr; ///< null with None
-  bool parallel = true;               ///< false: one call at most
+  const ToolSyntax *syntax = nullptr; ///< null for Choice::None
+  bool parallel = true;               ///< false: at most one call
   std::vector<std::string> names;     ///< of the functions
-  /// The function that the prompt's end calls already; empty: none.
+  /// The function whose call the end of the prompt already begins; empty: none.
   std::string nameInPrompt;
 
   bool isForced() const {
@@ -110,46 +111,47 @@ struct ToolUse {
   }
 };
 
-/// A request to /v1/completions or /v1/chat/completions. Owns what it has.
+/// A request to /v1/completions or /v1/chat/completions. Owns its data.
 struct GenerationRequest {
   Endpoint endpoint = Endpoint::Completions;
-  std::string model; ///< as the request names it, or its first name
+  std::string model; ///< as in the request, or the model's first name
 
-  /// What the head is asked for: requests[p * choices + c] is choice c of
-  /// prompt p, and has that index in the answer. Deadlines are not set.
+  /// The requests for the head: requests[p * choices + c] is choice c of prompt
+  /// p, and has that index in the answer. Deadlines are not set.
   std::vector<ScheduledRequest> requests;
   int64_t choices = 1;
   int64_t promptTokens = 0; ///< of all prompts, each counted once
 
   bool stream = false;
-  bool includeUsage = false;    ///< a chunk with the usage at the end
-  bool continuousUsage = false; ///< usage in every chunk
-  int64_t logprobs = -1;        ///< how many besides the token's own; -1: none
+  bool includeUsage = false; ///< whether a chunk with the usage ends the stream
+  bool continuousUsage = false; ///< whether every chunk has the usage
+  int64_t logprobs = -1;        ///< number besides the token's own; -1: none
   std::vector<std::string> stops;
-  bool skipSpecial = true; ///< special tokens make no text
-  /// return_token_ids: the answer has the ids of its tokens and of the
-  /// prompts'.
+  bool skipSpecial = true; ///< whether special tokens are left out of the text
+  /// return_token_ids: whether the answer has the token ids of choices and
+  /// prompts.
   bool tokenIds = false;
-  /// Of each prompt; empty without tokenIds.
+  /// [prompt]; empty without tokenIds.
   std::vector<std::vector<int32_t>> promptIds;
-  /// Of each prompt, what goes in front of its answers; empty without `echo`.
+  /// [prompt]: the text in front of its answers; empty without `echo`.
   std::vector<std::string> echo;
-  /// cache_salt: prefixes of prompts are shared among requests that have the
-  /// same. RequestSpec::prefixScope is not set.
+  /// cache_salt: prompt prefixes are shared only among requests with the same
+  /// salt. RequestSpec::prefixScope is not set.
   std::string cacheSalt;
   ToolUse tools;
-  uint64_t random = 0; ///< RequestContext::random, for ids of calls
+  uint64_t random = 0; ///< RequestContext::random, for the ids of calls
 };
 
-/// Errors, here and below: 400 for a body that is not JSON in UTF-8, is beyond
-/// the limits, or has a field that is missing, of the wrong type, out of range
-/// or not supported (`param` names it); 404 with the code model_not_found for
-/// another model; 400 with the code context_length_exceeded.
+/// Parses a request. Fails, here and below, with 400 if the body is not JSON in
+/// UTF-8, exceeds the limits, or has a field that is missing, of the wrong
+/// type, out of range or not supported (`param` names it); with 404 and the
+/// code model_not_found for another model; and with 400 and the code
+/// context_length_exceeded.
 ApiExpected<GenerationRequest>
 parseCompletionRequest(std::string_view body, const RequestContext &context);
 
-/// Also: 400 for a model without a chat template, and for a conversation that
-/// the template refuses.
+/// Also fails with 400 if the model has no chat template, or if the template
+/// refuses the conversation.
 ApiExpected<GenerationRequest> parseChatRequest(std::string_view body,
                                                 const RequestContext &context);
 
@@ -161,21 +163,21 @@ struct EmbeddingRequest {
   bool base64 = false; ///< encoding_format
 };
 
-/// Also: 400 for a model without embeddings.
+/// Also fails with 400 if the model computes no embeddings.
 ApiExpected<EmbeddingRequest>
 parseEmbeddingRequest(std::string_view body, const RequestContext &context);
 
 /// A request to /tokenize, in vLLM's form: `prompt` or `messages`.
 struct TokenizeRequest {
-  std::vector<int32_t> tokens; ///< done already
+  std::vector<int32_t> tokens; ///< the result
   bool tokenTexts = false;     ///< return_token_strs
 };
 
-/// The context's length is no limit here.
+/// Does not limit the tokens to the context's length.
 ApiExpected<TokenizeRequest>
 parseTokenizeRequest(std::string_view body, const RequestContext &context);
 
-/// A request to /detokenize: the text of its `tokens`.
+/// Parses a request to /detokenize and returns the text of its `tokens`.
 ApiExpected<std::string> parseDetokenizeRequest(std::string_view body,
                                                 const RequestContext &context);
 

@@ -1,4 +1,4 @@
-//===- ChatPrompt.cpp - from a conversation to tokens ---------------------===//
+//===- ChatPrompt.cpp - the prompt of a conversation ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,10 +18,10 @@ using namespace sluice::openai;
 static constexpr std::string_view efforts[] = {
     "none", "minimal", "low", "medium", "high", "xhigh", "max"};
 
-/// What goes to the template beside the conversation.
+/// Reads the template's variables other than the conversation.
 static void readVariables(FieldReader &fields, const PromptTemplate &chat,
                           text::ChatInput &input) {
-  constexpr size_t ours = 2; // members that come below
+  constexpr size_t ours = 2; // the members that are added below
   const ordered_json none = ordered_json::object();
   const ordered_json *given = fields.members("chat_template_kwargs");
   input.variables =
@@ -52,7 +52,7 @@ static std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(space) - first + 1);
 }
 
-/// The text of a message; nothing where it has none.
+/// Returns the text of a message; nullopt if it has none.
 static std::optional<std::string> textOf(const ordered_json &message) {
   const ordered_json &content = message["content"];
   if (content.is_string())
@@ -62,8 +62,8 @@ static std::optional<std::string> textOf(const ordered_json &message) {
   return std::nullopt;
 }
 
-/// Cuts what the template put behind the last message's text, as transformers'
-/// apply_chat_template does.
+/// Removes what the template put after the last message's text, as
+/// transformers' apply_chat_template does.
 static ApiStatus cutBehind(std::string &prompt, const std::string &last) {
   std::string_view words = trim(last);
   size_t at = prompt.rfind(words);
@@ -71,7 +71,7 @@ static ApiStatus cutBehind(std::string &prompt, const std::string &last) {
     return invalidField("continue_final_message",
                         "'continue_final_message': the last message does not "
                         "appear in the prompt that the chat template makes");
-  // Space at the text's end stays where the template has kept it.
+  // White space at the end of the text stays if the template has kept it.
   std::string_view whole = last;
   whole.remove_prefix(static_cast<size_t>(words.data() - last.data()));
   bool kept = std::string_view(prompt).substr(at).starts_with(whole);
@@ -79,8 +79,8 @@ static ApiStatus cutBehind(std::string &prompt, const std::string &last) {
   return std::nullopt;
 }
 
-/// Leaves out arguments of calls that are no object, for templates that take
-/// objects alone; whether there were any.
+/// Replaces arguments of calls that are not objects by empty objects, for
+/// templates that take only objects. Returns whether there were any.
 static bool dropTextArguments(ordered_json &messages) {
   bool hasDropped = false;
   for (ordered_json &message : messages) {
@@ -132,7 +132,7 @@ ApiExpected<Prompt> openai::readChatPrompt(const ordered_json &body,
     return chat.error();
   FieldReader fields(body);
   text::ChatInput input;
-  // What is in it goes by way of trees, which do so without allocating.
+  // Destroys the input by way of JsonTree, which does so without allocating.
   const DismantledInput dismantled{input};
   bool continues = false, addSpecial = false;
   fields.flag("continue_final_message", continues);

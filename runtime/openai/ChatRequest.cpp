@@ -17,7 +17,7 @@ using Kind = GrammarSource::Kind;
 static Lengths readLengths(FieldReader &fields, const Model &model) {
   Lengths lengths;
   fields.integer("max_tokens", lengths.maxTokens, 1, INT32_MAX);
-  // The newer name counts where both are there.
+  // If both are present, the newer name counts.
   if (fields.find("max_completion_tokens")) {
     lengths.maxTokensName = "max_completion_tokens";
     fields.integer("max_completion_tokens", lengths.maxTokens, 1, INT32_MAX);
@@ -37,8 +37,8 @@ static void readLogprobs(FieldReader &fields, const RequestLimits &limits,
   logprobs = wanted ? top : -1;
 }
 
-/// What the answer must be: calls of tools that the request forces, or what it
-/// says of the text.
+/// Returns the required form of the answer: the tool calls that the request
+/// forces, or the form that it wants for the text.
 static ApiExpected<GrammarSource> formOf(const ordered_json &body,
                                          const RequestLimits &limits,
                                          ToolRequest &tools,
@@ -47,7 +47,7 @@ static ApiExpected<GrammarSource> formOf(const ordered_json &body,
   if (!text)
     return text;
   if (tools.use.isForced())
-    return tools.grammar; // there is no text
+    return tools.grammar; // a forced call leaves no text to constrain
   if (text->kind != Kind::None && tools.use.choice == ToolUse::Choice::Auto)
     return invalidField("tool_choice",
                         "'tool_choice' auto is not supported where the answer "

@@ -1,4 +1,4 @@
-//===- ChoiceText.cpp - from a choice's tokens to its text ----------------===//
+//===- ChoiceText.cpp - the text of a choice, from its tokens -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@
 using namespace sluice;
 using namespace sluice::openai;
 
-/// Characters of valid UTF-8, as Python counts them.
+/// Returns the number of characters of valid UTF-8, as Python counts them.
 static int64_t countCharacters(std::string_view text) {
   return std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<uint8_t>(c) & 0xC0) != 0x80;
@@ -38,7 +38,8 @@ ChoiceText::ChoiceText(const GenerationRequest &request, const Model &model,
                        size_t index)
     : request(&request), model(&model),
       detokenizer(model.tokenizer(), request.skipSpecial),
-      // The request's limits are within the matcher's.
+      // This cannot fail, because the request's limits are within the
+      // matcher's.
       stop(StopMatcher::create(request.stops).take()) {
   if (request.tools.choice != ToolUse::Choice::None)
     tools = std::make_unique<ToolCallParser>(
@@ -51,8 +52,9 @@ ChoiceText::ChoiceText(const GenerationRequest &request, const Model &model,
     readPrompt(spec.prompt);
 }
 
-/// Where the prompt's tokens lie in it. What a tokenizer puts in front of the
-/// text is not part of it, and lies at its beginning.
+/// Computes the offsets of the prompt's tokens in its text. Tokens that the
+/// tokenizer put in front of the text are not part of it and get the offset of
+/// its beginning.
 void ChoiceText::readPrompt(const std::vector<int32_t> &prompt) {
   text::Detokenizer pieces(model->tokenizer(), /*skipSpecial=*/false);
   int64_t length = 0;
@@ -69,7 +71,7 @@ void ChoiceText::readPrompt(const std::vector<int32_t> &prompt) {
            .hasLogprob = false};
 }
 
-/// The prompt's first token comes before all others.
+/// Puts the entry of the prompt's first token before all others.
 void ChoiceText::addFirst(ChoicePiece &piece) {
   if (!first)
     return;
@@ -95,7 +97,7 @@ bool ChoiceText::calledTools() const { return tools && tools->calls() > 0; }
 std::string ChoiceText::textOf(int32_t token) {
   const text::Tokenizer &tokenizer = model->tokenizer();
   if (tools && request->skipSpecial && tokenizer.isSpecial(token)) {
-    // Special tokens make no text, but those that mark calls of tools must.
+    // Special tokens make no text, except those that mark tool calls.
     std::string_view name = tokenizer.tokenText(token);
     const ToolSyntax &syntax = *request->tools.syntax;
     if (name == syntax.open || name == syntax.close)
@@ -129,7 +131,7 @@ ChoicePiece ChoiceText::release(std::string_view text, bool last) {
     if (last)
       piece.append(tools->finish());
   }
-  // What a stop string cut off is not part of the answer.
+  // Tokens behind a stop string are not part of the answer.
   auto isReady = [&](const Waiting &token) {
     return token.end <= released || token.entry.textOffset < released;
   };

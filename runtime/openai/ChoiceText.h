@@ -1,4 +1,4 @@
-//===- ChoiceText.h - from a choice's tokens to its text ------------------===//
+//===- ChoiceText.h - the text of a choice, from its tokens ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 //     if (choice.stopped()) ... finish the engine's request: Stop ...
 //   piece.append(choice.finish());
 //
-// Pieces can be put together in any way: a stream sends each, or some at a time
-// when it is behind, and an answer as a whole is all of them.
+// Pieces can be appended in any grouping: a stream sends each piece, or several
+// at once if it is behind, and a complete answer is all of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,28 +32,28 @@ namespace sluice::openai {
 
 class ToolCallParser;
 
-/// How probable the model found a token.
+/// A token and the log-probability that the model gave it.
 struct TokenLogprob {
-  std::string bytes; ///< that it puts into the text; see Model::tokenBytes
+  std::string bytes; ///< its part of the text; see Model::tokenBytes
   double logprob = 0;
 };
 
-/// What `logprobs` says of one token of the answer.
+/// The `logprobs` of one token of the answer.
 struct LogprobEntry {
   TokenLogprob token;
-  std::vector<TokenLogprob> top; ///< most probable first, as many as asked for
-  /// Characters of the choice's text before this token's.
+  std::vector<TokenLogprob> top; ///< most probable first, as many as requested
+  /// Characters of the choice's text before this token.
   int64_t textOffset = 0;
-  /// False: the prompt's first token, which has nothing before it.
+  /// False for the prompt's first token, which has no token before it.
   bool hasLogprob = true;
 };
 
-/// A part of a call of a tool: the first of a call has its id and name, and all
-/// of them the next part of the arguments, which are JSON in a string.
+/// A part of a tool call. The first part of a call has its id and name, and
+/// each part has the next piece of the arguments, which are JSON in a string.
 struct ToolCallDelta {
-  int64_t index = 0; ///< of the call
-  std::string id;    ///< empty but in the first
-  std::string name;  ///< likewise
+  int64_t index = 0; ///< index of the call
+  std::string id;    ///< only in the first part
+  std::string name;  ///< only in the first part
   std::string arguments;
 };
 
@@ -61,11 +61,11 @@ struct ToolCallDelta {
 struct ChoicePiece {
   std::string text;
   std::vector<LogprobEntry> logprobs;
-  std::vector<int32_t> tokens; ///< where the request wants their ids
-  /// In order; of one call there may be several, but append() joins them.
+  std::vector<int32_t> tokens; ///< if the request wants token ids
+  /// In order. A call may have several parts, which append() joins.
   std::vector<ToolCallDelta> toolCalls;
 
-  /// Nothing to send.
+  /// Returns whether there is nothing to send.
   bool empty() const {
     return text.empty() && logprobs.empty() && tokens.empty() &&
            toolCalls.empty();
@@ -73,11 +73,10 @@ struct ChoicePiece {
   void append(ChoicePiece next);
 };
 
-/// Makes text and calls of tools of one choice's tokens, and finds its end at
-/// stop strings. What it holds back: bytes of a character that is not whole,
-/// what may begin a stop string or a call of a tool, and log-probabilities of
-/// tokens whose text is held back. Thread-compatible. `request` and `model`
-/// outlive it.
+/// Turns the tokens of one choice into text and tool calls, and ends it at stop
+/// strings. Holds back incomplete characters, text that may begin a stop string
+/// or a tool call, and the log-probabilities of tokens whose text is held back.
+/// Not thread-safe. `request` and `model` must outlive it.
 class ChoiceText {
 public:
   ChoiceText(const GenerationRequest &request, const Model &model,
@@ -86,32 +85,34 @@ public:
   ChoiceText &operator=(ChoiceText &&) noexcept;
   ~ChoiceText();
 
-  /// Takes a token of the prompt and the report on it: from the second on, all
-  /// of them, where the request scores its prompt. No text.
+  /// Takes the report on one token of the prompt, if the request scores its
+  /// prompt. Must be called for all tokens from the second on. Gives no text.
   ChoicePiece pushPrompt(std::span<const TokenLogProbability> report);
 
-  /// Takes a token and what the last stage reports of it (the token itself
-  /// first; empty where not asked for). After stopped() it takes nothing more.
+  /// Takes a token and the last stage's report on it (the token itself first;
+  /// empty if not requested). Must not be called after stopped().
   ChoicePiece push(int32_t token, std::span<const TokenLogProbability> report);
 
-  /// The answer is complete before its request has ended: a stop string was
-  /// found, or the one call that there may be. The engine need not go on.
+  /// Returns whether the answer is complete before its request has ended,
+  /// because of a stop string or the only permitted tool call. The engine need
+  /// not go on.
   bool stopped() const { return ended; }
 
-  /// No more tokens come: what was held back. Once.
+  /// Returns what was held back, when no more tokens come. Must be called once.
   ChoicePiece finish();
 
-  /// Tokens that push() has taken: the usage's completion_tokens.
+  /// Returns the number of tokens taken by push(): the usage's
+  /// completion_tokens.
   int64_t tokens() const { return taken; }
-  /// Whether a call of a tool has been reported: the finish_reason is
-  /// tool_calls then, where it would have been stop.
+  /// Returns whether a tool call was reported. If so, the finish_reason is
+  /// tool_calls instead of stop.
   bool calledTools() const;
 
 private:
-  /// A token of whose text something is held back.
+  /// A token whose text is partly held back.
   struct Waiting {
     LogprobEntry entry;
-    int64_t end; ///< characters before the next token's
+    int64_t end; ///< characters up to the end of its text
   };
 
   void readPrompt(const std::vector<int32_t> &prompt);
@@ -126,11 +127,11 @@ private:
   StopMatcher stop;
   std::unique_ptr<ToolCallParser> tools; ///< null: text only
   std::vector<Waiting> waiting;
-  int64_t echoed = 0; ///< characters of the prompt in front of the text
-  /// [token of the prompt]: characters before it; empty where it isn't scored.
+  int64_t echoed = 0; ///< characters of the prompt before the answer
+  /// [token of the prompt]: characters before it; empty if it is not scored.
   std::vector<int64_t> promptOffsets;
-  size_t promptTaken = 1; ///< tokens of it that have been taken
-  /// Of the prompt's first token, until it has been given out.
+  size_t promptTaken = 1; ///< prompt tokens taken so far
+  /// The entry of the prompt's first token, until it is returned.
   std::optional<LogprobEntry> first;
   int64_t decoded = 0;  ///< characters from the detokenizer so far
   int64_t released = 0; ///< characters past the stop strings so far

@@ -1,4 +1,4 @@
-//===- CommonFields.cpp - what completions and chats have in common -------===//
+//===- CommonFields.cpp - the fields of both kinds of requests ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,14 +16,14 @@
 using namespace sluice;
 using namespace sluice::openai;
 
-/// OpenAI's.
+/// The limit of OpenAI's API.
 static constexpr double maxBias = 100;
 
-/// A temperature below this is 0 in all but name; clients send such ones where
-/// they may not send 0. As in vLLM.
+/// Temperatures below this count as 0, as in vLLM. Clients that may not send 0
+/// send such values instead.
 static constexpr double minTemperature = 1e-5;
 
-/// Of what a client sent, in a message.
+/// The limit of a client's text in a message.
 static constexpr size_t maxShownBytes = 200;
 
 static constexpr int64_t maxPriority = 1000;
@@ -53,8 +53,8 @@ static void readSampling(FieldReader &fields, SamplingParams &params) {
   if (params.temperature > 0 && params.temperature < minTemperature)
     params.temperature = 0;
   fields.number("top_p", params.topP);
-  // OpenAI's range has 0 in it, which leaves the most probable token; the
-  // sampler's has not.
+  // OpenAI's range includes 0, which leaves the most probable token; the
+  // sampler's range does not.
   if (params.topP == 0)
     params.topP = std::numeric_limits<double>::min();
   fields.integer("top_k", params.topK, -1, std::numeric_limits<int32_t>::max());
@@ -62,7 +62,8 @@ static void readSampling(FieldReader &fields, SamplingParams &params) {
   fields.number("repetition_penalty", params.repetitionPenalty);
   fields.number("presence_penalty", params.presencePenalty);
   fields.number("frequency_penalty", params.frequencyPenalty);
-  // llama.cpp's: how far back penalties look. Here they look at everything.
+  // In llama.cpp it limits how far back penalties look. Here they count
+  // everything.
   const ordered_json *last = fields.find("repeat_last_n");
   if (last && *last != -1 && params.hasPenalties())
     fields.fail("repeat_last_n", "is not supported with penalties, which count "
@@ -122,7 +123,7 @@ static void readStops(FieldReader &fields, const RequestLimits &limits,
                          " bytes, more than ", limits.stopBytes);
     stops.push_back(std::move(text));
   }
-  // Its limits are above those of a request, unless these were raised.
+  // Can fail only if the request's limits were raised above the matcher's.
   Expected<StopMatcher> matcher = StopMatcher::create(stops);
   if (!matcher)
     fields.keep(invalidField("stop", matcher.status().message()));
@@ -187,7 +188,7 @@ openai::readCommonFields(const ordered_json &body,
   fields.flag("ignore_eos", common.ignoreEnd);
   if (!common.ignoreEnd)
     common.spec.stopTokens = model.endTokens();
-  // Special tokens are left out of the text that stops are looked for in.
+  // Special tokens are not in the text that is searched for stop strings.
   for (const std::string &stop : request.stops)
     if (std::optional<text::TokenId> id = model.tokenizer().tokenId(stop);
         id && model.tokenizer().isSpecial(*id))

@@ -1,4 +1,4 @@
-//===- CommonFields.h - what completions and chats have in common ---------===//
+//===- CommonFields.h - the fields of both kinds of requests --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,24 +13,24 @@
 
 namespace sluice::openai {
 
-/// The fields that both endpoints have, and that are not in a
-/// GenerationRequest.
+/// The fields that completions and chats share and that a GenerationRequest
+/// does not have.
 struct CommonFields {
-  /// Of each choice, but for its prompt, its seed and maxTokens.
+  /// For each choice, without its prompt, seed and maxTokens.
   RequestSpec spec;
   uint64_t seed = 0; ///< of the first choice
   int32_t priority = 0;
   bool ignoreEnd = false; ///< ignore_eos
 };
 
-/// The 404 of a request for another model.
+/// Returns the 404 for a request to another model.
 ApiError unknownModel(std::string_view name);
 
-/// Reads `model`. Errors: 404 for another one than there is.
+/// Reads `model`. Fails with 404 if it is not this model.
 ApiStatus readModel(FieldReader &fields, const Model &model, std::string &name);
 
-/// Reads what both endpoints have, into `request` as well: sampling, streaming,
-/// stops, `n`. Refuses what neither supports.
+/// Reads the fields that completions and chats share, partly into `request`:
+/// sampling, streaming, stops, `n`. Refuses fields that neither supports.
 ApiExpected<CommonFields> readCommonFields(const ordered_json &body,
                                            const RequestContext &context,
                                            GenerationRequest &request);

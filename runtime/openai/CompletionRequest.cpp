@@ -12,7 +12,7 @@
 using namespace sluice;
 using namespace sluice::openai;
 
-/// OpenAI's.
+/// The default of OpenAI's API.
 static constexpr int64_t defaultMaxTokens = 16;
 
 ApiExpected<GenerationRequest>

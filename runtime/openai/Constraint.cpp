@@ -1,4 +1,4 @@
-//===- Constraint.cpp - what an answer must be ----------------------------===//
+//===- Constraint.cpp - the required form of an answer --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -40,7 +40,7 @@ ApiStatus openai::checkSchema(const std::string &text, const std::string &path,
 
 namespace {
 
-/// Collects the one constraint that a request may have.
+/// Reads the only constraint that a request may have.
 class ConstraintReader {
 public:
   ConstraintReader(const RequestLimits &limits, GrammarBudget &budget)
@@ -67,10 +67,11 @@ private:
 
   const RequestLimits &limits;
   GrammarBudget &budget;
-  std::string first; ///< the constraint that there is; empty: none yet
+  std::string first; ///< the path of the constraint; empty: none yet
 };
 
-/// Whether the constraint at `path` is the first, and so the one to compile.
+/// Returns whether the constraint at `path` is the first, and so is to be
+/// compiled; a second one is an error.
 bool ConstraintReader::claim(const std::string &path) {
   if (!error && !first.empty())
     error = invalidField(path, "'" + path + "' and '" + first +
@@ -144,7 +145,7 @@ void ConstraintReader::readJsonObject(FieldReader &fields,
     source = {Kind::JsonObject, ""};
 }
 
-/// One of some texts: a grammar with them as its alternatives.
+/// Reads a list of texts; the grammar has them as its alternatives.
 void ConstraintReader::readChoice(FieldReader &fields, std::string_view name) {
   const ordered_json *choices = fields.array(name);
   if (choices && choices->empty())
@@ -213,7 +214,7 @@ void ConstraintReader::readResponseFormat(FieldReader &fields) {
     if (!described)
       return;
     FieldReader schema(*described, inner.pathOf("json_schema"));
-    bool strict = false; // always kept to
+    bool strict = false; // ignored, since the schema is always kept to
     schema.flag("strict", strict);
     if (!schema.find("schema"))
       schema.fail("schema", "is missing");

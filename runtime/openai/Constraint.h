@@ -1,4 +1,4 @@
-//===- Constraint.h - what an answer must be ------------------------------===//
+//===- Constraint.h - the required form of an answer ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,12 +16,12 @@
 
 namespace sluice::openai {
 
-/// What the grammars of one request may cost together: of many that each keep
-/// to the limits, the sum would not.
+/// Limits the grammars of one request together, because many grammars that are
+/// each within the limits could exceed them in sum.
 class GrammarBudget {
 public:
-  /// `work`: what their making charges, which outlives the budget; null: a
-  /// meter of limits.grammarWork, whose time counts from here on.
+  /// `work` is charged with compiling and must outlive the budget; if null, the
+  /// budget has a meter of limits.grammarWork, whose time starts now.
   explicit GrammarBudget(const RequestLimits &limits, WorkMeter *work = nullptr)
       : max(limits.grammarBytes), meter(work) {
     if (!meter)
@@ -30,12 +30,13 @@ public:
   GrammarBudget(const GrammarBudget &) = delete;
   GrammarBudget &operator=(const GrammarBudget &) = delete;
 
-  /// Counts a text, which must also be short enough to be sent to the stages.
-  /// Errors: it is too long, by itself or with those before it.
+  /// Counts a text. Fails if it is too long to be sent to the stages, or if all
+  /// texts together are too long.
   ApiStatus take(const std::string &text, const std::string &path);
-  /// Bytes of all texts so far.
+  /// Returns the bytes of all texts so far.
   size_t taken() const { return bytes; }
-  /// Forgets the texts since it was `taken`, which are to be counted again.
+  /// Sets the count back to an earlier taken(), so that the texts since then
+  /// can be counted again.
   void rewind(size_t taken) { bytes = taken; }
 
   WorkMeter &work() { return *meter; }
@@ -47,7 +48,8 @@ private:
   WorkMeter *meter;
 };
 
-/// Reads what a request says about the form of the answer, one of:
+/// Reads the form that a request wants its answer to have, in one of these
+/// fields:
 ///
 ///   response_format      {"type": "text" | "json_object" | "json_schema"},
 ///                        OpenAI's; with json_object also llama.cpp's `schema`
@@ -55,17 +57,17 @@ private:
 ///   json_schema          a schema, llama.cpp's and SGLang's
 ///   structured_outputs   {json | json_object | grammar | choice}, vLLM's
 ///   guided_json, guided_grammar, guided_choice, guided_json_object
-///                        the same as they were called before
+///                        older names of vLLM's
 ///
-/// A schema can be an object, or JSON in a string. `strict` or not, an answer
-/// keeps to it. It is compiled, to see whether it can be. Errors: more than one
-/// of them; what does not compile, or not within the budget.
+/// A schema may be an object or JSON in a string. The answer always keeps to
+/// it, `strict` or not. It is compiled to check it. Fails if there is more than
+/// one field, or if the form does not compile within the budget.
 ApiExpected<GrammarSource> readConstraint(const ordered_json &body,
                                           const RequestLimits &limits,
                                           GrammarBudget &budget);
 
-/// Whether a schema compiles within the budget; `path` is where it is. Stages
-/// of this process that are given the same text find it made. Errors: why not.
+/// Fails if a schema does not compile within the budget; `path` is its place in
+/// the request. Stages in this process find the compiled grammar in a cache.
 ApiStatus checkSchema(const std::string &text, const std::string &path,
                       GrammarBudget &budget);
 

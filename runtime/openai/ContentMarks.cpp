@@ -1,4 +1,4 @@
-//===- ContentMarks.cpp - what users spell stays text ---------------------===//
+//===- ContentMarks.cpp - keeps special tokens out of user text -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,8 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// Calls `visit` with each text of the value, until it returns true; whether it
-/// has.
+/// Calls `visit` for each text of the value until it returns true. Returns
+/// whether it did.
 template <typename Json, typename Visit>
 bool anyText(Json &value, const Visit &visit) {
   if (value.is_string())
@@ -30,7 +30,7 @@ bool anyText(Json &value, const Visit &visit) {
                      [&](auto &each) { return anyText(each, visit); });
 }
 
-/// In UTF-8, the n-th of the 32 characters from U+FDD0 on.
+/// Returns the n-th of the 32 characters from U+FDD0 on, in UTF-8.
 std::string markNumber(int number) {
   return {'\xEF', '\xB7', static_cast<char>(0x90 + number)};
 }

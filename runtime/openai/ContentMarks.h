@@ -1,23 +1,24 @@
-//===- ContentMarks.h - what users spell stays text -----------------------===//
+//===- ContentMarks.h - keeps special tokens out of user text -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A chat template writes special tokens by their spelling (<|im_end|>). What a
-// user, or a tool, has written may spell them, too, and would end its turn and
-// begin another one's in the prompt. So a mark goes in front of each spelling
-// in the contents of a conversation, and is taken out of the rendered prompt
-// again: the token's spelling behind it is text.
+// Prevents the texts of a conversation from becoming special tokens. A chat
+// template writes special tokens by their spelling (<|im_end|>). If a user or a
+// tool writes such a spelling, it would end the turn and begin another one in
+// the prompt. So a mark is put in front of each spelling in the conversation's
+// contents, and is removed from the rendered prompt; the spelling behind it
+// then counts as text.
 //
 //   ContentMarks marks(model.specialSpellings());
 //   marks.putInto({&messages, &tools});                   // and render them
 //   std::vector<size_t> literal = marks.takeOutOf(prompt);
 //   tokenizer.encode(prompt, false, true, literal);
 //
-// A mark is a character that stands for none (U+FDD0 to U+FDEF) and that the
-// contents do not have, so that templates hand it on as any letter.
+// A mark is a noncharacter (U+FDD0 to U+FDEF) that does not occur in the
+// contents. Templates pass it on like any letter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,24 +42,25 @@ public:
   SpecialSpellings() = default;
   explicit SpecialSpellings(const text::Tokenizer &tokenizer);
 
-  /// Whether one begins at the place.
+  /// Returns whether a spelling begins at offset `at`.
   bool beginsAt(std::string_view text, size_t at) const;
 
 private:
   text::ByteTrie trie;
 };
 
-/// For one prompt.
+/// The marks in one prompt.
 class ContentMarks {
 public:
-  /// `spellings` outlives it; null: nothing is marked.
+  /// `spellings` must outlive it; if null, nothing is marked.
   explicit ContentMarks(const SpecialSpellings *spellings)
       : spellings(spellings) {}
 
-  /// Marks the spellings in all texts of the values, at any depth. Once.
+  /// Marks the spellings in all texts of the values, at any depth. May be
+  /// called once.
   void putInto(std::initializer_list<nlohmann::ordered_json *> values);
 
-  /// The offsets in the prompt, ascending, at which marks have been.
+  /// Removes the marks and returns their offsets in the prompt, ascending.
   std::vector<size_t> takeOutOf(std::string &prompt) const;
 
 private:
@@ -68,7 +70,7 @@ private:
   void markTexts(Json &value) const;
 
   const SpecialSpellings *spellings;
-  std::string mark; ///< empty: nothing has been marked
+  std::string mark; ///< empty: nothing was marked
 };
 
 } // namespace sluice::openai

@@ -1,4 +1,4 @@
-//===- FieldReader.cpp - the members of a JSON object, checked ------------===//
+//===- FieldReader.cpp - checked reading of a JSON object's members -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -49,7 +49,7 @@ std::optional<int64_t> openai::integerOf(const ordered_json &value) {
   if (!value.is_number_float())
     return std::nullopt;
   auto number = value.get<double>();
-  // Up to 2^53 every integer is a double.
+  // Up to 2^53, a double represents every integer exactly.
   if (std::trunc(number) != number || std::abs(number) > 0x1p53)
     return std::nullopt;
   return static_cast<int64_t>(number);

@@ -1,13 +1,13 @@
-//===- FieldReader.h - the members of a JSON object, checked --------------===//
+//===- FieldReader.h - checked reading of a JSON object's members ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads members of an object of a request, each with its type and range, and
-// keeps the first error: a request with a wrong field is refused as a whole, so
-// that what was read after it does not matter.
+// Reads members of a request's object, checks their types and ranges, and keeps
+// the first error. A request with a wrong field is refused as a whole, so
+// values read after an error do not matter.
 //
 //   FieldReader fields(object, "stream_options");
 //   fields.flag("include_usage", wanted);
@@ -29,42 +29,42 @@ namespace sluice::openai {
 
 using nlohmann::ordered_json;
 
-/// "a string", "an integer": what a value is, for messages.
+/// Returns the type of a value for messages: "a string", "an integer".
 std::string_view typeName(const ordered_json &value);
 
-/// An error where the value at `path` is no object.
+/// Fails if the value at `path` is not an object.
 ApiStatus checkObject(const ordered_json &value, const std::string &path);
 
-/// A number without a fraction, from -2^63 on; as in Python's pydantic 2.0 is
-/// one too.
+/// Returns a number without a fraction, from -2^63 on. 2.0 is also an integer,
+/// as in Python's pydantic.
 std::optional<int64_t> integerOf(const ordered_json &value);
 
-/// Refers to the object, which outlives it. Each method leaves `out` as it is
-/// where the member is not there, or null.
+/// Reads members of an object, which must outlive the reader. Each method
+/// leaves `out` unchanged if the member is missing or null.
 class FieldReader {
 public:
-  /// `path`: where the object is in the request; empty for the whole.
+  /// `path` is the object's place in the request; empty for the whole request.
   explicit FieldReader(const ordered_json &object, std::string path = {})
       : object(&object), path(std::move(path)) {}
 
-  /// A member that is there and not null; else nullptr.
+  /// Returns the member, or nullptr if it is missing or null.
   const ordered_json *find(std::string_view name) const;
-  /// "messages[2].content".
+  /// Returns the path of a member: "messages[2].content".
   std::string pathOf(std::string_view name) const;
 
   void flag(std::string_view name, bool &out);
   void integer(std::string_view name, int64_t &out, int64_t min, int64_t max);
   void integer(std::string_view name, std::optional<int64_t> &out, int64_t min,
                int64_t max);
-  /// A finite number; its range is somebody else's.
+  /// Reads a finite number; the caller checks its range.
   void number(std::string_view name, double &out);
   void text(std::string_view name, std::string &out);
-  /// A member that must be an array, or an object; nullptr where it is not
-  /// there, or something else, which is an error.
+  /// Return a member that must be an array, or an object. Return nullptr if it
+  /// is missing or has another type, which is an error.
   const ordered_json *array(std::string_view name);
   const ordered_json *members(std::string_view name);
 
-  /// Keeps an error about a member, if it is the first.
+  /// Keeps an error about a member if it is the first error.
   template <typename... Parts>
   void fail(std::string_view name, const Parts &...parts) {
     std::ostringstream message;

@@ -1,4 +1,4 @@
-//===- JsonBody.cpp - JSON from outside -----------------------------------===//
+//===- JsonBody.cpp - parsing of untrusted JSON ---------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,10 +14,10 @@
 using namespace sluice;
 using namespace sluice::openai;
 
-/// Of one object. Whoever reads it looks its members up one by one.
+/// The limit of members of one object, since readers search them one by one.
 static constexpr size_t maxMembers = 1 << 16;
 
-/// Of the field at `path`, or of the body.
+/// Converts an error of the field at `path`, or of the body if it is empty.
 static ApiError toApiError(const text::JsonError &error,
                            const RequestLimits &limits, std::string path) {
   using Kind = text::JsonError::Kind;

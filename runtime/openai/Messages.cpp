@@ -1,4 +1,4 @@
-//===- Messages.cpp - a conversation, checked, for the chat template ------===//
+//===- Messages.cpp - the messages of a conversation, checked -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,8 @@ using text::JsonTree;
 
 namespace {
 
-/// With room for what a message has: nlohmann's list of members copies all of
-/// them when it grows.
+/// Returns an object with room for the members of a message, because nlohmann's
+/// list of members copies all of them when it grows.
 JsonTree newObject() {
   constexpr size_t members = 8;
   JsonTree object(ordered_json::object());
@@ -29,7 +29,7 @@ std::string itemPath(const std::string &path, size_t index) {
   return path + "[" + std::to_string(index) + "]";
 }
 
-/// One message after the other; `error` is the first.
+/// Reads the messages in order; `error` is the first error.
 class MessageReader {
 public:
   MessageReader(const PromptTemplate &chat, const RequestLimits &limits)
@@ -63,7 +63,7 @@ ordered_json MessageReader::contentOf(std::string text) const {
   return std::move(parts.root());
 }
 
-/// Puts the texts of parts together.
+/// Joins the texts of parts.
 bool MessageReader::readParts(FieldReader &fields, const ordered_json &parts,
                               std::string &text) {
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -132,8 +132,8 @@ ApiExpected<JsonTree> MessageReader::readArguments(FieldReader &function) {
   const auto &written = arguments->get_ref<const std::string &>();
   if (written.empty())
     return JsonTree(ordered_json::object());
-  // What a model has written may be cut off, or be no object: it stays as it
-  // is, or a conversation could not go on behind it.
+  // A model's arguments may be cut off or not be an object. They then stay as
+  // they are, so that the conversation can go on.
   ApiExpected<JsonTree> value = parseJson(written, limits, path);
   if (value && value->root().is_object())
     return value;
@@ -191,8 +191,8 @@ bool MessageReader::readToolCalls(FieldReader &fields, ordered_json &out) {
   return true;
 }
 
-/// Texts beside the content. A name says only who speaks, and clients send it
-/// whatever the model is, so that a template may ignore it.
+/// Reads texts other than the content. Templates may ignore a name, because
+/// clients send it to all models, and it only says who speaks.
 void MessageReader::readTexts(FieldReader &fields, ordered_json &out) {
   for (const char *name : {"name", "reasoning_content", "reasoning"}) {
     std::string text;
@@ -228,7 +228,8 @@ ApiExpected<JsonTree> MessageReader::read(const ordered_json &message,
   ordered_json &out = tree.root();
   out["role"] = role;
   out["content"] = nullptr;
-  // What programs send back as they got it, and what would be lost.
+  // Programs send these members back as they got them; their contents would be
+  // lost.
   for (std::string_view name : {"audio", "function_call", "refusal"})
     if (const ordered_json *value = fields.find(name);
         value && !value->empty() && *value != "")

@@ -1,20 +1,20 @@
-//===- Messages.h - a conversation, checked, for the chat template --------===//
+//===- Messages.h - the messages of a conversation, checked ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// `messages` of a request become what templates are written for:
+// Turns the `messages` of a request into the form that chat templates expect:
 //
 //   - content is text or a list of text parts, whichever the template shows;
-//     the texts of parts are put together with a newline between, as in vLLM;
-//   - `developer` is `system` where the template knows no such role;
-//   - null, of a message that calls tools, is an empty text where the template
-//     does not ask for it;
-//   - arguments of tool calls, JSON in a string, become the object they are;
-//     where they are none they stay text;
-//   - members that no template asks about are left out.
+//     texts of parts are joined with a newline, as in vLLM;
+//   - `developer` becomes `system` if the template does not know the role;
+//   - null content, of a message that calls tools, becomes empty text if the
+//     template does not ask for null;
+//   - arguments of tool calls, JSON in a string, become an object; if they are
+//     not JSON, they stay text;
+//   - members that no template uses are left out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +28,9 @@
 
 namespace sluice::openai {
 
-/// The messages as `chat` takes them. Errors name the message: a role there is
-/// not, content that is missing or not text, calls of tools that are not whole.
+/// Returns the messages for the template `chat`. Fails, naming the message, for
+/// an unknown role, for content that is missing or not text, and for an
+/// incomplete tool call.
 ApiExpected<text::JsonTree> readMessages(const ordered_json &body,
                                          const PromptTemplate &chat,
                                          const RequestLimits &limits);

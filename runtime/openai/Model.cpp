@@ -1,4 +1,4 @@
-//===- Model.cpp - what the API must know of the model --------------------===//
+//===- Model.cpp - the API's view of the model ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,8 @@ using namespace sluice::openai;
 
 using text::TokenId;
 
-/// Four times what the context holds if each token is the longest one: what a
-/// tokenizer normalizes may become shorter before it is cut into tokens.
+/// Returns four times the bytes of a full context of longest tokens, because
+/// normalizing may make a text shorter before it is tokenized.
 static int64_t bytesBeyond(const ModelOptions &options) {
   constexpr int64_t shrinks = 4;
   size_t longest = 1;
@@ -45,7 +45,7 @@ Expected<Model> Model::create(ModelOptions options) {
   return model;
 }
 
-/// Compiles the template that was given, or those of the tokenizer.
+/// Compiles the template of the options, or those of the tokenizer.
 Status Model::compileTemplates() {
   if (!given.chatTemplate.empty()) {
     Expected<PromptTemplate> compiled =
@@ -68,7 +68,7 @@ Status Model::compileTemplates() {
   return {};
 }
 
-/// `requests`: those that the template is for.
+/// Keeps a template or its error; `requests` says which requests it is for.
 void Model::keep(Slot &slot, Expected<PromptTemplate> compiled,
                  std::string_view requests) {
   if (!compiled) {

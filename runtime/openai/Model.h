@@ -1,4 +1,4 @@
-//===- Model.h - what the API must know of the model ----------------------===//
+//===- Model.h - the API's view of the model ------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,40 +21,43 @@
 namespace sluice::openai {
 
 struct ModelOptions {
-  /// What requests may call the model; at least one. Answers have the first
-  /// where a request does not say.
+  /// The names by which requests may call the model; at least one. Answers have
+  /// the first name if the request has none.
   std::vector<std::string> names;
-  /// Tokenizer::none() for a model that comes without.
+  /// Tokenizer::none() if the model has no tokenizer.
   text::Tokenizer tokenizer;
-  /// Of the logits: ids below it can be asked for and come out.
+  /// The number of logits: only ids below it may be requested and occur in
+  /// answers.
   int64_t vocabularySize = 0;
-  /// Tokens of a prompt and its answer together; that of the head in force
-  /// (Head::limits), which a small cache can make shorter than the model's.
+  /// The largest number of tokens of a prompt and its answer together. It is
+  /// the head's limit (Head::limits), which a small cache can make smaller than
+  /// the model's.
   int64_t contextLength = 0;
-  /// That end a text, besides the tokenizer's (TokenizerSpec::endOfText).
+  /// Ids that end a text, in addition to the tokenizer's
+  /// (TokenizerSpec::endOfText).
   std::vector<text::TokenId> endTokens = {};
-  /// Replaces the tokenizer's (TokenizerSpec::chatTemplate, and toolTemplate)
-  /// where not empty.
+  /// Replaces the tokenizer's templates (TokenizerSpec::chatTemplate and
+  /// toolTemplate) if not empty.
   std::string chatTemplate = {};
-  /// Whether contents of chats that spell special tokens are these tokens; else
-  /// they are text (ContentMarks.h).
+  /// Whether spellings of special tokens in the contents of chats become these
+  /// tokens or, by default, stay text (ContentMarks.h).
   bool parsesSpecialInContent = false;
-  /// `system_fingerprint` of answers; empty: null.
+  /// The `system_fingerprint` of answers; empty: null.
   std::string fingerprint = {};
-  /// When the model came into being, in seconds since 1970, for /v1/models; 0:
-  /// when its server starts.
+  /// The model's creation time for /v1/models, in seconds since 1970; 0: the
+  /// start of the server.
   int64_t created = 0;
-  /// Whether it can compute embeddings.
+  /// Whether the model can compute embeddings.
   bool embeddings = false;
 };
 
-/// What requests are checked against and prompts are made with. Immutable and
-/// thread-safe; outlives what is made with it.
+/// The facts about the model that requests are checked against and prompts are
+/// made with. Immutable and thread-safe; must outlive what is made with it.
 class Model {
 public:
-  /// Errors: no name, sizes below 1, a chat template among the options that
-  /// does not compile. One of the tokenizer's that does not is no error: a
-  /// model's texts can be completed without; warnings() says so.
+  /// Fails if there is no name, a size is below 1, or a chat template among the
+  /// options does not compile. If one of the tokenizer's templates does not
+  /// compile, warnings() says so, because the model can still complete texts.
   static Expected<Model> create(ModelOptions options);
 
   const std::vector<std::string> &names() const { return given.names; }
@@ -62,43 +65,46 @@ public:
   const text::Tokenizer &tokenizer() const { return given.tokenizer; }
   int64_t vocabularySize() const { return given.vocabularySize; }
   int64_t contextLength() const { return given.contextLength; }
-  /// Bytes of a text that has more tokens than the context, whatever they are.
+  /// Returns a size in bytes; every longer text has more tokens than the
+  /// context.
   int64_t maxPromptBytes() const { return promptBytes; }
   const std::string &fingerprint() const { return given.fingerprint; }
   int64_t created() const { return given.created; }
   bool embeddings() const { return given.embeddings; }
 
-  /// Whether prompts and answers have texts; else they are token ids alone.
+  /// Returns whether prompts and answers have texts, not only token ids.
   bool hasTokenizer() const { return given.tokenizer.vocabularySize() > 0; }
 
-  /// The template of a conversation: the one for tools where the request gives
-  /// some and the model has one of its own for them. The error tells the client
-  /// that the model has none, or what is wrong with it.
+  /// Returns the template of a conversation; if it has tools, that is the
+  /// model's template for tools if there is one. The error tells the client
+  /// that the model has no template or what is wrong with it.
   ApiExpected<const PromptTemplate *> chatTemplate(bool withTools) const;
-  /// What whoever serves the model should know: a line for each of its
-  /// templates that cannot be used.
+  /// Returns messages for the server's operator: a line for each template that
+  /// cannot be used.
   const std::vector<std::string> &warnings() const { return said; }
-  /// All that end an answer: those given, and what ends a turn in a template.
+  /// Returns all tokens that end an answer: those of the options and those that
+  /// end a turn in a template.
   const std::vector<text::TokenId> &endTokens() const { return ends; }
-  /// Null: contents of chats may be special tokens.
+  /// Null if contents of chats may become special tokens.
   const SpecialSpellings *specialSpellings() const {
     return given.parsesSpecialInContent ? nullptr : &spellings;
   }
-  /// The text of the token that begins a text, for the template.
+  /// Returns the text of the token that begins a text, for the template.
   std::optional<std::string> bosToken() const;
-  /// That which ends one.
+  /// Returns the text of the token that ends a text.
   std::optional<std::string> eosToken() const;
 
-  /// The bytes that a token puts into a text, whole characters or not: the
-  /// `bytes` of log-probabilities. Those of a special token are its name.
-  /// Empty outside of the vocabulary. Without a tokenizer "token_id:ID".
+  /// Returns the bytes that a token adds to a text, perhaps incomplete
+  /// characters: the `bytes` of log-probabilities. For a special token, they
+  /// are its name; for an id outside of the vocabulary, they are empty. Without
+  /// a tokenizer, returns "token_id:ID".
   std::string tokenBytes(text::TokenId id) const;
 
 private:
-  /// What there is of a template.
+  /// A template, or the reason why there is none.
   struct Slot {
     std::optional<PromptTemplate> usable;
-    std::string why; ///< there is none, for the client
+    std::string why; ///< the reason, for the client
   };
 
   explicit Model(ModelOptions options) : given(std::move(options)) {}
@@ -109,7 +115,7 @@ private:
 
   ModelOptions given;
   Slot chats;
-  std::optional<Slot> toolChats; ///< nothing: as `chats`
+  std::optional<Slot> toolChats; ///< nullopt: the same as `chats`
   std::vector<std::string> said;
   SpecialSpellings spellings;
   std::vector<text::TokenId> ends;

@@ -1,4 +1,4 @@
-//===- Parameters.cpp - fields that are refused, and harmless ones --------===//
+//===- Parameters.cpp - tables of refused and of harmless fields ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -91,15 +91,15 @@ static constexpr RefusedParameter refused[] = {
 };
 
 static constexpr std::string_view harmless[] = {
-    // OpenAI: who asks and what for, how fast, and where it is stored.
+    // OpenAI: the user and the purpose of a request, its priority, its storage.
     "user", "safety_identifier", "metadata", "store", "service_tier",
     "prompt_cache_key", "prompt_cache_retention", "prediction",
-    // vLLM, SGLang: names of requests, and what its programs do with them.
+    // vLLM, SGLang: names of requests, and settings of their own programs.
     "request_id", "session_id", "rid", "spaces_between_special_tokens",
     "guided_decoding_backend", "stream_interval", "return_token_offsets",
-    // False is what is done: all text is in `content`.
+    // False is the behaviour here: all text is in `content`.
     "separate_reasoning", "return_mm_kwargs", "routed_experts_prompt_start",
-    // llama.cpp: where a request runs, and figures.
+    // llama.cpp: where a request runs, and statistics.
     "cache_prompt", "id_slot", "n_keep", "timings_per_token",
     "return_progress"};
 

@@ -1,14 +1,14 @@
-//===- Parameters.h - fields that are refused, and harmless ones ----------===//
+//===- Parameters.h - tables of refused and of harmless fields ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Fields of OpenAI's API and of vLLM's, SGLang's and llama.cpp's servers that
-// this one does not do. Two tables (Parameters.cpp): those that would change
-// the answer are refused, unless they have the value that changes nothing;
-// those that would not are left out of account, as is what is in neither.
+// Fields of the APIs of OpenAI, vLLM, SGLang and llama.cpp that this server
+// does not support. Parameters.cpp has two tables: fields that would change the
+// answer are refused, unless they have a value that changes nothing; fields
+// that would not are ignored, as are all unknown ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,19 +25,19 @@ namespace sluice::openai {
 struct RefusedParameter {
   enum class Where : uint8_t { Both, Completions, Chat };
   std::string_view name;
-  /// Values, as JSON with `|` between them, that change nothing; null always
-  /// does not, nor do "", [] and {}.
+  /// The values that change nothing, as JSON separated by `|`; null, "", [] and
+  /// {} never change anything.
   std::string_view neutral = {};
-  std::string_view hint = {}; ///< what to do instead
+  std::string_view hint = {}; ///< what the client should do instead
   Where where = Where::Both;
 };
 
 std::span<const RefusedParameter> refusedParameters();
 
-/// Accepted with any value and without effect.
+/// Fields that may have any value and have no effect.
 std::span<const std::string_view> harmlessParameters();
 
-/// An error for the first refused field that an object has.
+/// Fails if an object has a refused field; names the first one.
 ApiStatus checkParameters(const ordered_json &request, Endpoint endpoint);
 
 } // namespace sluice::openai

@@ -1,4 +1,4 @@
-//===- PromptTemplate.cpp - a chat template and what it can show ----------===//
+//===- PromptTemplate.cpp - a chat template and its abilities -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- PromptTemplate.h - a chat template and what it can show ------------===//
+//===- PromptTemplate.h - a chat template and its abilities ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,22 +16,22 @@
 
 namespace sluice::openai {
 
-/// A compiled chat template, and what requests are checked against: which
-/// forms of contents it takes, which names it has, how it shows calls of tools.
-/// Immutable and thread-safe.
+/// A compiled chat template and the facts that requests are checked against:
+/// the forms of content that it takes, the names that it uses, and its syntax
+/// of tool calls. Immutable and thread-safe.
 class PromptTemplate {
 public:
-  /// Errors: those of text::ChatTemplate::compile.
+  /// Fails as text::ChatTemplate::compile does.
   static Expected<PromptTemplate> create(std::string source);
 
   const text::ChatTemplate &compiled() const { return chat; }
-  /// What becomes of text and of parts in it.
+  /// Returns which forms of content, text or parts, the template shows.
   text::ContentForms contentForms() const { return forms; }
-  /// Whether its text has `word` as a name of its own: "tools",
+  /// Returns whether the template uses `word` as a name: "tools",
   /// "reasoning_effort".
   bool mentions(std::string_view word) const;
-  /// How the model writes calls of tools; null where the template knows no
-  /// tools, or teaches a form that is not in ToolSyntax.h.
+  /// Returns the syntax of the model's tool calls; null if the template knows
+  /// no tools or uses a syntax that is not in ToolSyntax.h.
   const ToolSyntax *toolSyntax() const { return tools; }
 
 private:

@@ -1,4 +1,4 @@
-//===- Prompts.cpp - from text to the requests of the head ----------------===//
+//===- Prompts.cpp - prompts, and the requests made of them ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -126,8 +126,8 @@ void openai::readTruncation(FieldReader &fields, Lengths &lengths) {
   lengths.keepsFirst = side == "right";
 }
 
-/// How many tokens a prompt keeps that is to leave room for the answer: as long
-/// as that may be, or one token where nobody says how long.
+/// Returns how many tokens a prompt keeps if it leaves room for the answer: the
+/// largest length of the answer, or one token if that is not given.
 static int64_t besideAnswer(const Lengths &lengths, const Model &model) {
   const int64_t answer =
       lengths.maxTokens.value_or(lengths.defaultMaxTokens.value_or(1));
@@ -184,7 +184,7 @@ ApiStatus openai::fitPrompt(TokenIds &tokens, const Lengths &lengths,
   return std::nullopt;
 }
 
-/// How many tokens the answer to a prompt may have.
+/// Returns how many tokens the answer to a prompt may have.
 static ApiExpected<int64_t> maxTokensFor(int64_t prompt, const Lengths &lengths,
                                          const Model &model,
                                          const std::string &path) {
@@ -218,7 +218,7 @@ ApiStatus openai::addRequests(std::vector<Prompt> prompts,
     if (ApiStatus wrong =
             fitPrompt(prompt.tokens, lengths, context.model, path))
       return *wrong;
-    // What is echoed is what the model is given.
+    // The echo is the truncated prompt, which the model gets.
     if (prompt.tokens.size() < given && !request.echo.empty())
       request.echo[i] = context.model.tokenizer().decode(prompt.tokens);
     int64_t tokens = std::ssize(prompt.tokens);

@@ -1,4 +1,4 @@
-//===- Prompts.h - from text to the requests of the head ------------------===//
+//===- Prompts.h - prompts, and the requests made of them -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,44 +14,45 @@ namespace sluice::openai {
 
 using TokenIds = std::vector<int32_t>;
 
-/// Tokens of a prompt, as text or as ids.
+/// A prompt, given as text or as token ids.
 struct Prompt {
   TokenIds tokens;
-  std::string text; ///< as it was given, or of the ids
+  std::string text; ///< as given, or the text of the ids
 };
 
-/// The tokens of a text. Errors: the tokenizer's; `path` is where the text is.
-/// `literal`: as Tokenizer::encode has it.
+/// Tokenizes a text. Fails if the tokenizer does; `path` is the text's place in
+/// the request. `literal` is that of Tokenizer::encode.
 ApiExpected<TokenIds> encodeText(const Model &model, std::string_view text,
                                  bool addSpecial, const std::string &path,
                                  std::span<const size_t> literal = {});
 
-/// How long prompts and answers are to be.
+/// The requested lengths of prompts and answers.
 struct Lengths {
-  /// truncate_prompt_tokens: the prompt keeps so many of its tokens; -1: as
+  /// truncate_prompt_tokens: the number of tokens that the prompt keeps; -1: as
   /// many as fit the context beside the answer.
   std::optional<int64_t> promptTokens;
-  bool keepsFirst = false; ///< truncation_side "right"; else the last are kept
-  /// max_tokens as the request gives it.
+  /// Whether truncation_side is "right"; else the last tokens are kept.
+  bool keepsFirst = false;
+  /// The request's max_tokens.
   std::optional<int64_t> maxTokens;
   std::string maxTokensName = "max_tokens";
-  /// Without it: as many as this; nothing: until the context is full.
+  /// Used without max_tokens; nullopt: until the context is full.
   std::optional<int64_t> defaultMaxTokens;
 };
 
-/// Refuses a text that is too long to fit the context before the time is taken
-/// to make tokens of it; not where it is to be truncated. `path` is where the
-/// text is.
+/// Fails if a text is certainly too long for the context, so that no time is
+/// spent on tokenizing it; does nothing if the text is to be truncated. `path`
+/// is the text's place in the request.
 ApiStatus checkBytes(std::string_view text, const Lengths &lengths,
                      const Model &model, const std::string &path);
 
-/// An array of ids. Errors: something else in it, ids that the model does not
-/// have.
+/// Reads an array of token ids. Fails if it has other elements, or ids that the
+/// model does not have.
 ApiExpected<TokenIds> readIds(const ordered_json &ids, const Model &model,
                               const std::string &path);
 
-/// A string, an array of strings, an array of ids, or an array of such arrays:
-/// `prompt` of completions, `input` of embeddings.
+/// Reads a string, an array of strings, an array of ids, or an array of such
+/// arrays: `prompt` of completions, `input` of embeddings.
 ApiExpected<std::vector<Prompt>> readPrompts(const ordered_json &body,
                                              std::string_view name,
                                              const RequestContext &context,
@@ -61,15 +62,15 @@ ApiExpected<std::vector<Prompt>> readPrompts(const ordered_json &body,
 /// Reads truncate_prompt_tokens and truncation_side.
 void readTruncation(FieldReader &fields, Lengths &lengths);
 
-/// Truncates a prompt as asked for. Errors: no tokens, more than the context
-/// has, or one that the model does not have (a tokenizer may have more); `path`
-/// is where the prompt is.
+/// Truncates a prompt as requested. Fails if it has no tokens, more than the
+/// context holds, or one that the model does not have (a tokenizer may have
+/// more); `path` is the prompt's place in the request.
 ApiStatus fitPrompt(TokenIds &tokens, const Lengths &lengths,
                     const Model &model, const std::string &path);
 
-/// Makes request.requests of the prompts. Errors: an empty prompt; a prompt
-/// and its answer that exceed the context: 400 context_length_exceeded; too
-/// many requests, or tokens in all of them.
+/// Makes request.requests of the prompts. Fails if a prompt is empty, if a
+/// prompt and its answer exceed the context (400 context_length_exceeded), or
+/// if there are too many requests or tokens in all.
 ApiStatus addRequests(std::vector<Prompt> prompts, const CommonFields &common,
                       const Lengths &lengths, const RequestContext &context,
                       GenerationRequest &request);

@@ -1,4 +1,4 @@
-//===- ToolCallParser.cpp - calls of tools in a model's text --------------===//
+//===- ToolCallParser.cpp - an incremental parser of tool calls -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,18 +13,18 @@
 using namespace sluice;
 using namespace sluice::openai;
 
-/// No function has a longer name, with what stands between it and its
+/// The limit of a function's name with the markers between it and its
 /// arguments.
 static constexpr size_t maxNameBytes = 512;
 
-/// White space that is held back because a marker may follow.
+/// The limit of white space that is held back because a marker may follow.
 static constexpr size_t maxHeldBytes = 256;
 
 static bool isSpace(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/// Where the white space at the end of a text begins.
+/// Returns where the white space at the end of a text begins.
 static size_t endOfWords(std::string_view text) {
   size_t end = text.size();
   while (end > 0 && isSpace(text[end - 1]))
@@ -32,7 +32,7 @@ static size_t endOfWords(std::string_view text) {
   return end;
 }
 
-/// How many bytes at the end of `text` may begin `marker`.
+/// Returns how many bytes at the end of `text` may begin `marker`.
 static size_t partOf(std::string_view marker, std::string_view text) {
   size_t length = std::min(marker.size(), text.size());
   while (length > 0 && !text.ends_with(marker.substr(0, length)))
@@ -44,7 +44,7 @@ ToolCallParser::ToolCallParser(const ToolUse &use, uint64_t idSeed)
     : use(&use), idState(idSeed) {
   if (!use.isForced())
     return;
-  // The prompt ends within a call.
+  // The prompt ends within a call, so the answer begins with the body.
   startBody();
   if (use.nameInPrompt.empty())
     return;
@@ -52,7 +52,8 @@ ToolCallParser::ToolCallParser(const ToolUse &use, uint64_t idSeed)
   state = State::Call;
 }
 
-/// Letters and digits; see splitmix64 (Steele et al., OOPSLA 2014).
+/// Makes an id of letters and digits by splitmix64 (Steele et al., OOPSLA
+/// 2014).
 std::string ToolCallParser::newId() {
   constexpr std::string_view digits =
       "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -68,13 +69,13 @@ std::string ToolCallParser::newId() {
   return id;
 }
 
-/// The first bytes of what is held become text.
+/// Releases the first bytes of `held` as text.
 void ToolCallParser::release(size_t bytes, ChoicePiece &out) {
   out.text.append(held, 0, bytes);
   held.erase(0, bytes);
 }
 
-/// What looked like a call is text. What has been reported of one stays.
+/// Turns a supposed call into text. Parts that were reported stay reported.
 void ToolCallParser::giveUp(ChoicePiece &out) {
   state = State::Text;
   atStart = skipSpace = false;
@@ -83,13 +84,13 @@ void ToolCallParser::giveUp(ChoicePiece &out) {
   release(endOfWords(held), out);
 }
 
-/// The same, because of `c`.
+/// Gives up because of `c`, which becomes text.
 void ToolCallParser::giveUp(char c, ChoicePiece &out) {
   giveUp(out);
   takeText(c, out);
 }
 
-/// A body may follow, behind a marker or bare.
+/// Starts a body, after a marker or bare.
 void ToolCallParser::startBody() {
   raw = std::exchange(held, {});
   state = State::BodyStart;
@@ -164,7 +165,7 @@ void ToolCallParser::takeName(char c, ChoicePiece &out) {
     name += c;
     return;
   }
-  // Behind the name there can be more than one marker, all in brackets.
+  // The name may be followed by several markers, all in brackets.
   name.resize(std::min(name.find('['), name.size()));
   name.resize(endOfWords(name));
   if (name.empty())
@@ -172,7 +173,7 @@ void ToolCallParser::takeName(char c, ChoicePiece &out) {
   startCall(ToolCallScanner(std::exchange(name, {})), c, out);
 }
 
-/// Tells what is new of the call.
+/// Reports the new part of the call.
 void ToolCallParser::tell(ChoicePiece &out) {
   if (scanner.name().empty())
     return;
@@ -194,7 +195,7 @@ void ToolCallParser::tell(ChoicePiece &out) {
   delta.arguments = std::move(arguments);
 }
 
-/// Whether what stands without a marker cannot be a call.
+/// Returns whether an object without a marker cannot be a call.
 bool ToolCallParser::isForeign() const {
   const std::vector<std::string> &names = use->names;
   return isBare && (scanner.hasForeignMember() ||
@@ -224,7 +225,7 @@ void ToolCallParser::endCall() {
   else if (isArray)
     state = State::Between;
   else if (use->syntax->bareAtStart)
-    state = State::Behind; // in this syntax only the first has a marker
+    state = State::Behind; // in this syntax, only the first call has a marker
   else
     state = State::Text;
 }
@@ -284,7 +285,7 @@ ChoicePiece ToolCallParser::push(std::string_view text) {
 
 ChoicePiece ToolCallParser::finish() {
   ChoicePiece out;
-  // A call that has not got as far as its name is text.
+  // A call whose name is incomplete becomes text.
   if (!raw.empty())
     giveUp(out);
   if (state == State::Text)

@@ -1,4 +1,4 @@
-//===- ToolCallParser.h - calls of tools in a model's text ----------------===//
+//===- ToolCallParser.h - an incremental parser of tool calls -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,34 +13,36 @@
 
 namespace sluice::openai {
 
-/// Takes the text of an answer in pieces, however they are cut, and tells text
-/// from calls of tools. A body may be an object, an array of them, or a name
-/// and arguments, whatever the syntax says: it begins with `{`, `[` or neither.
+/// Separates the text of an answer from tool calls. The answer comes in pieces
+/// of any size. Whatever the syntax says, the body of a call may be an object,
+/// an array of objects, or a name and arguments: it begins with `{`, with `[`,
+/// or with neither.
 ///
-/// What begins as a call and turns out to be none is text, from its marker on,
-/// unless its name has been reported already. White space around calls is not
-/// text. Thread-compatible. `use` outlives it.
+/// If text that begins like a call turns out not to be one, it becomes text,
+/// from its marker on, unless its name was reported already. White space around
+/// calls is dropped. Not thread-safe. `use` must outlive the parser.
 class ToolCallParser {
 public:
-  /// `idSeed`: ids of calls are made of it.
+  /// The ids of calls are made from `idSeed`.
   ToolCallParser(const ToolUse &use, uint64_t idSeed);
 
   ChoicePiece push(std::string_view text);
-  /// No more text comes: what was held back.
+  /// Returns what was held back, when no more text comes.
   ChoicePiece finish();
 
   int64_t calls() const { return reported; }
-  /// The one call that there may be is complete: text is passed over.
+  /// Returns whether the only permitted call is complete; further text is
+  /// ignored.
   bool isComplete() const { return state == State::Complete; }
 
 private:
   enum class State : uint8_t {
-    Text,      ///< where markers are looked for
-    BodyStart, ///< behind a marker
-    Name,      ///< of a call that is a name and arguments
+    Text,      ///< searching for markers
+    BodyStart, ///< after a marker
+    Name,      ///< in the name of a call that is a name and arguments
     Call,      ///< in the scanner
-    Between,   ///< calls of an array
-    Behind,    ///< a bare call: another may follow
+    Between,   ///< between calls of an array
+    Behind,    ///< after a bare call; another may follow
     Complete
   };
 
@@ -66,17 +68,17 @@ private:
   uint64_t idState;
   State state = State::Text;
   ToolCallScanner scanner;
-  std::string held;    ///< text that may turn out to be a marker, or space
-  std::string raw;     ///< of a call whose name has not been reported, from its
-                       ///< marker on
-  std::string name;    ///< while it is read
-  bool isBare = false; ///< a call without a marker
+  std::string held; ///< white space, or text that may begin a marker
+  /// The text, from its marker on, of a call whose name was not reported yet.
+  std::string raw;
+  std::string name;    ///< the name so far
+  bool isBare = false; ///< the call has no marker
   bool isArray = false;
-  bool nameReported = false; ///< of this call
-  bool bodyReported = false; ///< the name of a call of this body has been
-  bool skipSpace = false;    ///< what comes next stands behind a call
-  bool atStart = true;       ///< nothing but space has come
-  int64_t reported = 0;      ///< calls whose names have been
+  bool nameReported = false; ///< the name of this call was reported
+  bool bodyReported = false; ///< the name of a call of this body was reported
+  bool skipSpace = false;    ///< white space that comes next follows a call
+  bool atStart = true;       ///< nothing but white space has come
+  int64_t reported = 0;      ///< number of calls whose names were reported
 };
 
 } // namespace sluice::openai

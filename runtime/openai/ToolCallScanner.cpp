@@ -1,4 +1,4 @@
-//===- ToolCallScanner.cpp - reads one call of a tool as it comes ---------===//
+//===- ToolCallScanner.cpp - an incremental scanner of one tool call ------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,14 +15,14 @@ using namespace sluice::openai;
 
 using Result = ToolCallScanner::Result;
 
-/// No key or name that a call can have is longer.
+/// The limit of a key or name in a call.
 static constexpr size_t maxNameBytes = 512;
 
 static bool isSpace(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/// The text of a JSON string as it is written; empty where it is none.
+/// Returns the text of a JSON string; empty if it is not one.
 static std::string unquote(const std::string &written) {
   auto value = nlohmann::json::parse(written, nullptr, false);
   return value.is_string() ? value.get<std::string>() : "";
@@ -44,7 +44,7 @@ Result ToolCallScanner::end() {
   return Result::Done;
 }
 
-/// A byte of a key's string.
+/// Takes a byte of a key's string.
 Result ToolCallScanner::inString(char c) {
   key += c;
   if (key.size() > maxNameBytes)
@@ -69,7 +69,7 @@ Result ToolCallScanner::startValue(char c) {
   if (c == '}' || c == ']' || c == ',' || c == ':')
     return Result::Bad;
   isText = inText = c == '"';
-  // A name that is no string; arguments that come twice.
+  // Refuses a name that is not a string, and a second name or second arguments.
   if ((member == Member::Name && (!isText || !function.empty())) ||
       (member == Member::Arguments && std::exchange(hasArguments, true)))
     return Result::Bad;
@@ -105,7 +105,7 @@ Result ToolCallScanner::inValue(char c) {
     return inText || depth > 0 ? Result::More : endValue();
   }
   if (depth == 0) {
-    // A number, true, false or null: it ends before what cannot be in one.
+    // A number, true, false or null ends before a byte that cannot be in one.
     if (c != ',' && c != '}' && !isSpace(c)) {
       keep(c);
       return Result::More;

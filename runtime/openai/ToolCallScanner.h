@@ -1,4 +1,4 @@
-//===- ToolCallScanner.h - reads one call of a tool as it comes -----------===//
+//===- ToolCallScanner.h - an incremental scanner of one tool call --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,42 +14,42 @@
 
 namespace sluice::openai {
 
-/// Reads {"name": "f", "arguments": {...}} byte by byte, members in any order;
-/// `parameters` is `arguments` too, others are passed over. Arguments come out
-/// as they are written, as soon as the name is known. It finds out where the
-/// object ends, and checks no more of the JSON than that takes: a model's
-/// mistakes are the client's to see. Thread-compatible.
+/// Scans {"name": "f", "arguments": {...}} byte by byte, with members in any
+/// order. `parameters` counts as `arguments`, and other members are skipped.
+/// Arguments are returned as they are written, as soon as the name is known.
+/// The scanner finds the end of the object and checks the JSON only as far as
+/// this requires: clients get to see a model's mistakes. Not thread-safe.
 class ToolCallScanner {
 public:
-  /// For a call as an object.
+  /// Scans a call that is an object.
   ToolCallScanner() = default;
-  /// For the arguments alone, of a function whose name is known.
+  /// Scans the arguments of a function whose name is known.
   explicit ToolCallScanner(std::string name);
 
   enum class Result : uint8_t {
     More, ///< the byte was taken
-    Done, ///< it was the last
-    Bad   ///< it cannot be in a call
+    Done, ///< the byte was the last one
+    Bad   ///< the byte cannot be in a call
   };
-  /// After Done or Bad it takes nothing more.
+  /// Takes the next byte. Must not be called after Done or Bad.
   Result take(char c);
 
-  /// The function's; empty: not known yet.
+  /// Returns the function's name; empty if it is not known yet.
   const std::string &name() const { return function; }
-  /// A member has come that no call has.
+  /// Returns whether the object has a member that no call has.
   bool hasForeignMember() const { return foreign; }
-  /// What has come of the arguments since the last call, once the name is
-  /// known.
+  /// Returns the part of the arguments that came since the last call, once the
+  /// name is known.
   std::string takeArguments();
 
 private:
   enum class State : uint8_t {
     Start,      ///< before the `{`
     Key,        ///< before a key, or the `}`
-    InKey,      ///< within its string
+    InKey,      ///< within the string of a key
     Colon,      ///< before the `:`
     Value,      ///< before a value
-    InValue,    ///< within one
+    InValue,    ///< within a value
     AfterValue, ///< before `,` or `}`
   };
   enum class Member : uint8_t { Other, Name, Arguments };
@@ -65,16 +65,16 @@ private:
   State state = State::Start;
   Member member = Member::Other;
   bool argumentsOnly = false;
-  bool inText = false;  ///< within a string of a value, or of a key
-  bool escaped = false; ///< behind a backslash
+  bool inText = false;  ///< within the string of a value or key
+  bool escaped = false; ///< after a backslash
   bool isText = false;  ///< the value is a string
   bool hasArguments = false;
   bool foreign = false;
-  uint32_t depth = 0; ///< objects and arrays that are open within a value
+  uint32_t depth = 0; ///< objects and arrays that are open in a value
   std::string key;    ///< as written
-  std::string value;  ///< of `name`, or of arguments that are a string
+  std::string value;  ///< the name, or arguments that are a string
   std::string function;
-  std::string arguments; ///< that have not been taken
+  std::string arguments; ///< arguments that were not returned yet
 };
 
 } // namespace sluice::openai

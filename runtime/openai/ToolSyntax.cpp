@@ -1,4 +1,4 @@
-//===- ToolSyntax.cpp - how models write calls of tools -------------------===//
+//===- ToolSyntax.cpp - the syntaxes of tool calls ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -52,7 +52,7 @@ const ToolSyntax *openai::toolSyntaxOf(std::string_view templateText) {
     return has("[ARGS]") ? &mistralArguments : &mistral;
   if (has("<|tool_call|>"))
     return &granite;
-  // Qwen3-Coder has XML between the same markers.
+  // Qwen3-Coder has XML between these markers.
   if (has("<tool_call>"))
     return has("<function=") ? nullptr : &hermes;
   if (has("<|python_tag|>") ||

@@ -1,12 +1,12 @@
-//===- ToolSyntax.h - how models write calls of tools ---------------------===//
+//===- ToolSyntax.h - the syntaxes of tool calls --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// How models write calls of tools: each family's chat template teaches one
-// form. All are a marker and JSON behind it:
+// The ways in which models write tool calls. The chat template of each family
+// of models teaches one of them. Each is a marker followed by JSON:
 //
 //   hermes    <tool_call>{"name": "f", "arguments": {...}}</tool_call> ...
 //             (Hermes 2 Pro, Qwen 2.5, Qwen 3)
@@ -31,30 +31,31 @@ namespace sluice::openai {
 
 struct ToolSyntax {
   enum class Body : uint8_t {
-    Object,    ///< one JSON object: a call
+    Object,    ///< one JSON object, which is one call
     Array,     ///< a JSON array of calls
     Arguments, ///< the name, `nameEnd`, and the arguments as JSON
   };
   std::string_view name;
-  /// In front of each body. Often a special token.
+  /// In front of each body; often a special token.
   std::string_view open;
-  /// Behind each body; empty: nothing.
+  /// Behind each body; may be empty.
   std::string_view close;
   Body body = Body::Object;
   std::string_view nameEnd = {};
   /// The member of a call that has its arguments.
   std::string_view argumentsKey = "arguments";
-  /// What a prompt ends with where the answer must be a call: the answer is a
-  /// body then, without `open` or `close`.
+  /// The end of the prompt if the answer must be a call. The answer is then a
+  /// body without `open` and `close`.
   std::string_view forcedStart = {};
-  /// A call may stand without `open` where the answer begins with it.
+  /// Whether an answer may begin with a call without `open`.
   bool bareAtStart = false;
-  /// Ids of calls are nine letters and digits: the template insists on it.
+  /// Whether ids of calls are nine letters and digits, as the template
+  /// requires.
   bool shortIds = false;
 };
 
-/// The form that a template's text teaches, or null: it has no `tools`, or
-/// none of the forms above.
+/// Returns the syntax that a template's text teaches; null if the text has no
+/// `tools` or none of the syntaxes above.
 const ToolSyntax *toolSyntaxOf(std::string_view templateText);
 
 } // namespace sluice::openai

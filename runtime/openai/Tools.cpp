@@ -1,4 +1,4 @@
-//===- Tools.cpp - tools of a request, and grammars for their calls -------===//
+//===- Tools.cpp - a request's tools, and grammars for calls --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ using namespace sluice::openai;
 
 using Choice = ToolUse::Choice;
 
-/// OpenAI's.
+/// The limit of OpenAI's API.
 static constexpr size_t maxNameBytes = 64;
 
 static bool isFunctionName(std::string_view name) {
@@ -28,7 +28,7 @@ static bool isFunctionName(std::string_view name) {
          });
 }
 
-/// Reads one definition into `use` and `shown`.
+/// Reads one definition into `out.use` and `out.shown`.
 static ApiStatus readTool(const ordered_json &tool, const std::string &path,
                           ToolRequest &out) {
   if (ApiStatus wrong = checkObject(tool, path))
@@ -59,7 +59,7 @@ static ApiStatus readTool(const ordered_json &tool, const std::string &path,
     inner.fail("name", "is '", name, "', as another function's");
   if (!inner.ok())
     return inner.error();
-  // In the order of the request: it shows in the prompt.
+  // A copy, so that the prompt shows members in the request's order.
   text::JsonTree shown = text::JsonTree::copyOf(*function);
   shown.root().erase("strict");
   if (strict)
@@ -72,7 +72,7 @@ static ApiStatus readTool(const ordered_json &tool, const std::string &path,
   return std::nullopt;
 }
 
-/// Reads `tool_choice`, where it is there; `named` is the function it names.
+/// Reads `tool_choice`, if present; `named` becomes the function that it names.
 static void readChoice(FieldReader &fields, ToolUse &use, std::string &named) {
   const ordered_json *choice = fields.find("tool_choice");
   if (!choice)
@@ -119,7 +119,7 @@ static ordered_json parametersOf(const ordered_json &tool) {
   return *found;
 }
 
-/// {"name": "f", "arguments": {...}}
+/// Returns the schema of {"name": "f", "arguments": {...}}.
 static ordered_json callSchema(const ToolSyntax &syntax,
                                const std::string &name,
                                ordered_json arguments) {
@@ -134,8 +134,8 @@ static ordered_json callSchema(const ToolSyntax &syntax,
           {"additionalProperties", false}};
 }
 
-/// What a forced answer must be: calls of the functions in `shown` whose names
-/// are wanted.
+/// Returns the schema of a forced answer: calls of the wanted functions in
+/// `shown`.
 static ordered_json callsSchema(const ToolRequest &request,
                                 const std::vector<size_t> &wanted,
                                 bool asArray) {
@@ -145,7 +145,7 @@ static ordered_json callsSchema(const ToolRequest &request,
   for (size_t tool : wanted) {
     std::string place = "f" + std::to_string(tool);
     ordered_json parameters = parametersOf(request.shown[tool]);
-    parameters["$id"] = place; // its references stay its own
+    parameters["$id"] = place; // so that its references stay within it
     definitions[place] = std::move(parameters);
     calls.push_back(callSchema(syntax, request.use.names[tool],
                                {{"$ref", "#/$defs/" + place}}));
@@ -161,8 +161,8 @@ static ordered_json callsSchema(const ToolRequest &request,
   return call;
 }
 
-/// One by one, so that the one that is wrong is named, and that schemas which
-/// could each be forced need not fit into one grammar.
+/// Checks the schemas one by one, so that the error names the wrong one, and so
+/// that schemas that could each be forced need not fit into one grammar.
 static ApiStatus checkTools(const ToolRequest &request,
                             const std::vector<size_t> &tools,
                             GrammarBudget &budget) {
@@ -174,7 +174,7 @@ static ApiStatus checkTools(const ToolRequest &request,
   return std::nullopt;
 }
 
-/// Fills in what forces a call of one of the wanted functions.
+/// Sets what forces a call of one of the wanted functions.
 static ApiStatus force(ToolRequest &request, const std::vector<size_t> &wanted,
                        GrammarBudget &budget) {
   const ToolSyntax &syntax = *request.use.syntax;
@@ -187,15 +187,15 @@ static ApiStatus force(ToolRequest &request, const std::vector<size_t> &wanted,
     request.use.nameInPrompt = name;
     schema = parametersOf(request.shown[wanted[0]]);
   } else {
-    // Several functions: names as part of the JSON, since only that can be
-    // described. The parser takes it in any syntax.
+    // For several functions, the names are part of the JSON, because a schema
+    // can describe only that. The parser accepts this in any syntax.
     schema =
         callsSchema(request, wanted, syntax.body != ToolSyntax::Body::Object);
   }
   const size_t before = budget.taken();
   std::string text = dumpJson(schema);
   if (ApiStatus wrong = checkSchema(text, "tools", budget)) {
-    // One by one, to name the one that it is; by what is left of the work.
+    // Checks one by one, with the rest of the budget, to name the wrong one.
     budget.rewind(before);
     ApiStatus which = checkTools(request, wanted, budget);
     return which && budget.work().status().ok() ? which : wrong;
@@ -204,7 +204,7 @@ static ApiStatus force(ToolRequest &request, const std::vector<size_t> &wanted,
   return std::nullopt;
 }
 
-/// The functions that a forced call may be of.
+/// Returns the functions that a forced call may call.
 static ApiExpected<std::vector<size_t>> wantedTools(const ToolUse &use,
                                                     const std::string &named) {
   std::vector<size_t> wanted;

@@ -1,4 +1,4 @@
-//===- Tools.h - tools of a request, and grammars for their calls ---------===//
+//===- Tools.h - a request's tools, and grammars for calls ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,29 +14,28 @@
 
 namespace sluice::openai {
 
-/// `tools`, `tool_choice` and `parallel_tool_calls`, checked.
+/// The checked `tools`, `tool_choice` and `parallel_tool_calls`.
 struct ToolRequest {
   ToolUse use;
   /// What the template gets; null: no tools, as with tool_choice none.
   ordered_json shown;
-  std::vector<size_t> strict; ///< indices of those that say so
-  /// Where a call is forced: what the prompt ends with, and what the answer
-  /// must be.
+  std::vector<size_t> strict; ///< indices of functions with `strict`
+  /// If a call is forced: the end of the prompt, and the grammar of the answer.
   std::string promptEnd;
   GrammarSource grammar;
 };
 
-/// A call that the request wants is forced in this way: the prompt ends with
-/// what the syntax has in front of a call, and a JSON schema, with those of the
-/// functions' parameters in it, describes what follows. Where a body is one
-/// object there is one call, else any number unless parallel_tool_calls is
-/// false. What is forced always keeps to the schema, `strict` or not. With
-/// tool_choice auto nothing is forced; where a function says `strict`, its
-/// schema must be one that could be.
+/// Reads the tools of a request. If tool_choice forces a call, the prompt ends
+/// with the text that the syntax has in front of a call, and a JSON schema,
+/// which contains the schemas of the functions' parameters, describes the rest.
+/// If a body is one object, there is one call; else there may be several,
+/// unless parallel_tool_calls is false. A forced call always keeps to the
+/// schema, `strict` or not. With tool_choice auto nothing is forced, but the
+/// schema of a `strict` function must be one that could be.
 ///
-/// Errors: definitions that are not whole, a model whose template knows no
-/// tools, a function that there is not, a schema that does not compile, or not
-/// within the budget.
+/// Fails if a definition is incomplete, the model's template knows no tools,
+/// the chosen function does not exist, or a schema does not compile within the
+/// budget.
 ApiExpected<ToolRequest> readTools(const ordered_json &body,
                                    const RequestContext &context,
                                    GrammarBudget &budget);

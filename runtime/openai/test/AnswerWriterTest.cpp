@@ -31,7 +31,7 @@ protected:
   AnswerWriter writer() {
     return AnswerWriter(request, model, answerId(request.endpoint, 0xAB), 123);
   }
-  /// The choice of a chunk.
+  /// Returns the choice of a chunk.
   std::string choiceOf(const std::string &chunk) {
     return ordered_json::parse(chunk)["choices"][0].dump();
   }
@@ -233,7 +233,7 @@ TEST_F(AnswerWriterTest, LogprobsOfChats) {
       "{\"content\":[{\"token\":\"é\",\"logprob\":-0.5,"
       "\"bytes\":[195,169],\"top_logprobs\":[{\"token\":\"\\\\xc3\","
       "\"logprob\":-0.25,\"bytes\":[195]}]}],\"refusal\":null}");
-  // Also in an answer as a whole, where no token came.
+  // The same holds for a complete answer without tokens.
   ChoiceAnswer none[] = {{{}, {}}};
   EXPECT_EQ(ordered_json::parse(
                 writer().answer(none, usage))["choices"][0]["logprobs"]

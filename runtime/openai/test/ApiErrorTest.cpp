@@ -13,7 +13,7 @@ using namespace sluice::openai;
 
 namespace {
 
-// The form that OpenAI's answers have: all four members, null where empty.
+// OpenAI's form: all four members, null if empty.
 TEST(ApiErrorTest, IsWrittenAsOpenAIs) {
   ApiError missing{404, "The model `x` does not exist.", "model",
                    "model_not_found"};

@@ -26,7 +26,7 @@ protected:
   std::string refuse(const std::string &extra) {
     return refusal(parseChatRequest(with(plainChat, extra), context));
   }
-  /// The prompt of a conversation.
+  /// Returns the prompt of a conversation.
   std::string prompt(const std::string &messages,
                      const std::string &extra = "{}") {
     ordered_json body = ordered_json::parse(extra);
@@ -52,9 +52,9 @@ TEST_F(ChatRequestTest, HasOpenAIsDefaults) {
   const RequestSpec &spec = request.requests[0].spec;
   EXPECT_EQ(textOf(model, spec.prompt),
             "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");
-  // The template's special tokens are tokens.
+  // The template's special tokens become tokens.
   EXPECT_EQ(spec.prompt[0], *model.tokenizer().tokenId("<|im_start|>"));
-  // As long as there is room.
+  // The answer may be as long as there is room.
   EXPECT_EQ(spec.maxTokens, 1000 - std::ssize(spec.prompt));
   EXPECT_EQ(request.promptTokens, std::ssize(spec.prompt));
   EXPECT_EQ(spec.sampling.temperature, 1);
@@ -98,7 +98,7 @@ TEST_F(ChatRequestTest, RendersRoles) {
             "<|im_start|>assistant\n");
 }
 
-/// A long schema is there once, however many choices there are.
+/// A long schema is stored once, however many choices there are.
 TEST_F(ChatRequestTest, ChoicesShareTheirGrammar) {
   GenerationRequest request =
       accept(R"({"n": 3, "guided_json": {"type": "null"}})");
@@ -126,7 +126,7 @@ TEST_F(ChatRequestTest, WhatTheTemplateWouldLeaveOutIsRefused) {
             "A");
 }
 
-/// Before the time is taken to make tokens of it.
+/// The text is refused before time is spent on tokenizing it.
 TEST_F(ChatRequestTest, WhatCannotFitTheContextIsRefusedByItsBytes) {
   const auto bytes = static_cast<size_t>(model.maxPromptBytes());
   auto request = [](size_t letters, const std::string &more = "") {
@@ -135,7 +135,7 @@ TEST_F(ChatRequestTest, WhatCannotFitTheContextIsRefusedByItsBytes) {
   };
   EXPECT_NE(refuse(request(bytes + 1)).find(" bytes. Please reduce"),
             std::string::npos);
-  // As tokens.
+  // Here the tokens are too many.
   EXPECT_NE(refuse(request(bytes / 2)).find(" tokens. Please reduce"),
             std::string::npos);
   EXPECT_EQ(accept(request(bytes + 1, R"(, "max_tokens": 1,
@@ -158,7 +158,7 @@ TEST_F(ChatRequestTest, PartsBecomeText) {
       [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}])";
   EXPECT_EQ(prompt(messages), "<|im_start|>user\na\nb<|im_end|>\n"
                               "<|im_start|>assistant\n");
-  // A template that shows parts only gets one.
+  // If a template shows only parts, it gets one part.
   use("{% for m in messages %}{% for p in m.content %}"
       "{% if p.type == 'text' %}({{ p.text }}){% endif %}{% endfor %}"
       "{% endfor %}");
@@ -224,7 +224,7 @@ TEST_F(ChatRequestTest, MessagesAreChecked) {
             "messages: 'messages' has 2 messages, more than 1");
 }
 
-// What SDKs send back of an answer of ours.
+// SDKs send back these members of our answers.
 TEST_F(ChatRequestTest, EmptyMembersOfAnswersAreAccepted) {
   EXPECT_EQ(prompt(R"([{"role": "assistant", "content": "A", "refusal": null,
                         "audio": null, "function_call": null,
@@ -232,8 +232,8 @@ TEST_F(ChatRequestTest, EmptyMembersOfAnswersAreAccepted) {
             "<|im_start|>assistant\nA<|im_end|>\n<|im_start|>assistant\n");
 }
 
-/// As the server answers calls itself: where a template does not ask for null,
-/// it is an empty text.
+/// Null content counts like the server's own answers with calls: if a template
+/// does not ask for null, it becomes empty text.
 TEST_F(ChatRequestTest, NullBesideCallsIsAnEmptyText) {
   const char *messages =
       R"([{"role": "assistant", "content": null, "tool_calls": [{"type":
@@ -249,8 +249,8 @@ TEST_F(ChatRequestTest, NullBesideCallsIsAnEmptyText) {
   EXPECT_EQ(prompt(messages), "|");
 }
 
-/// What the server has answered can be sent back: arguments that a limit has
-/// cut off, or that are no object.
+/// The server's answers can be sent back, also with arguments that a limit has
+/// cut off or that are not an object.
 TEST_F(ChatRequestTest, ArgumentsThatAreNoObjectStayText) {
   auto promptOf = [&](const std::string &arguments) {
     ordered_json messages = ordered_json::parse(
@@ -266,7 +266,7 @@ TEST_F(ChatRequestTest, ArgumentsThatAreNoObjectStayText) {
     EXPECT_EQ(promptOf(text), std::string(text) + ".");
   EXPECT_EQ(promptOf(R"({"a":1})"), R"({"a": 1}.)");
   EXPECT_EQ(promptOf(""), "{}.");
-  // A template that takes objects alone has none of them.
+  // A template that takes only objects does not get such arguments.
   use("{% for m in messages %}{% for c in m.tool_calls or [] %}"
       "{% for k, v in c.function.arguments.items() %}{{ k }}{% endfor %}"
       "{% endfor %}{% endfor %}.");
@@ -274,7 +274,7 @@ TEST_F(ChatRequestTest, ArgumentsThatAreNoObjectStayText) {
   EXPECT_EQ(promptOf(R"({"a":1})"), "a.");
 }
 
-/// Who writes them ends no turn with them, and begins none.
+/// Special tokens in contents do not end or begin a turn.
 TEST_F(ChatRequestTest, SpecialTokensInContentsAreText) {
   const std::string source =
       "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content | trim }}"
@@ -313,7 +313,7 @@ TEST_F(ChatRequestTest, SpecialTokensInContentsAreText) {
   EXPECT_EQ(count("<|im_end|>"), 8);
 }
 
-/// The text that goes on is found in the prompt, whatever it spells.
+/// The text to continue is found in the prompt, whatever spellings it has.
 TEST_F(ChatRequestTest, AnAnswerThatGoesOnMaySpellSpecialTokens) {
   EXPECT_EQ(prompt(R"([{"role": "assistant", "content": "a<|im_end|>b"}])",
                    R"({"continue_final_message": true,
@@ -365,7 +365,7 @@ TEST_F(ChatRequestTest, ContinuesTheFinalMessage) {
   EXPECT_EQ(prompt(messages, R"({"continue_final_message": true,
                                  "add_generation_prompt": false})"),
             "<|im_start|>user\nU<|im_end|>\n<|im_start|>assistant\nWell, ");
-  // Where the template takes off the space at the end, so does the prompt.
+  // If the template removes the white space at the end, so does the prompt.
   use("{% for m in messages %}[{{ m.content | trim }}]{% endfor %}");
   EXPECT_EQ(prompt(messages, R"({"continue_final_message": true})"),
             "[U][Well,");

@@ -16,7 +16,7 @@ namespace {
 
 class ChoiceTextTest : public testing::Test {
 protected:
-  /// A choice of a request for text with these stop strings.
+  /// Returns a choice of a request for text with these stop strings.
   ChoiceText make(std::vector<std::string> stops = {}) {
     request.stops = std::move(stops);
     return ChoiceText(request, model, 0);
@@ -27,8 +27,8 @@ protected:
       out.push_back(static_cast<uint8_t>(c));
     return out;
   }
-  /// Each piece of text that the tokens give, "!" where it stopped, and behind
-  /// "/" the end's.
+  /// Returns each piece of text that the tokens give, "!" if the choice
+  /// stopped, and after "/" the last piece.
   std::string pieces(ChoiceText choice, const std::vector<int32_t> &tokens) {
     std::string out;
     for (int32_t token : tokens) {
@@ -78,7 +78,7 @@ TEST_F(ChoiceTextTest, CountsTokensUpToTheStop) {
   EXPECT_TRUE(choice.finish().empty());
 }
 
-/// "BYTES@OFFSET" of each entry.
+/// Returns "BYTES@OFFSET" of each entry.
 std::string show(const ChoicePiece &piece) {
   std::string out;
   for (const LogprobEntry &entry : piece.logprobs)
@@ -97,11 +97,11 @@ TEST_F(ChoiceTextTest, LogprobsNameTokensAndPlaces) {
   EXPECT_EQ(entry.token.bytes, " hello");
   EXPECT_EQ(entry.token.logprob, -0.5);
   EXPECT_EQ(entry.textOffset, 0);
-  ASSERT_EQ(entry.top.size(), 2u); // as many as asked for
+  ASSERT_EQ(entry.top.size(), 2u); // as many as requested
   EXPECT_EQ(entry.top[0].bytes, "x");
   EXPECT_EQ(entry.top[0].logprob, -0.25);
   EXPECT_EQ(entry.top[1].bytes, " hello");
-  // Offsets are in characters.
+  // Offsets count characters.
   TokenLogProbability part[] = {{0xC3, -1.f}}, rest[] = {{0xA9, -1.f}},
                       last[] = {{'z', -1.f}};
   EXPECT_EQ(show(choice.push(0xC3, part)), "\xC3@6 ");
@@ -111,7 +111,7 @@ TEST_F(ChoiceTextTest, LogprobsNameTokensAndPlaces) {
 
 TEST_F(ChoiceTextTest, APromptsTokensComeBeforeTheAnswers) {
   request.logprobs = 0;
-  // <|im_start|> was put in front of the text.
+  // <|im_start|> was added in front of the text.
   request.echo = {"é hello"};
   RequestSpec &spec = request.requests[0].spec;
   spec.prompt = {special("<|im_start|>"), 0xC3, 0xA9, 260};
@@ -158,7 +158,7 @@ TEST_F(ChoiceTextTest, LogprobsWaitForTheirText) {
   EXPECT_EQ(show(piece), "b@1 x@2 ");
   EXPECT_EQ(show(push('b')), "");
   EXPECT_EQ(show(push('c')), "");
-  // What the stop string cuts off goes with it.
+  // The entries of tokens after the stop string are dropped.
   EXPECT_EQ(show(push('d')), "");
   EXPECT_TRUE(choice.stopped());
   EXPECT_EQ(show(choice.finish()), "");
@@ -191,7 +191,7 @@ TEST_F(ChoiceTextTest, FindsCallsOfTools) {
   EXPECT_EQ(all.toolCalls[0].arguments, "{\"q\": 1}");
 }
 
-// [TOOL_CALLS] is a special token, which makes no text otherwise.
+// [TOOL_CALLS] is a special token, which otherwise makes no text.
 TEST_F(ChoiceTextTest, FindsCallsBehindSpecialTokens) {
   request.tools.choice = ToolUse::Choice::Auto;
   request.tools.names = {"f"};

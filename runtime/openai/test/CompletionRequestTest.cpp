@@ -64,7 +64,7 @@ TEST_F(CompletionRequestTest, HasOpenAIsDefaults) {
   EXPECT_EQ(sampling.seed, 77u);
 }
 
-/// Its spelling never is in the text, which special tokens are left out of.
+/// The text never has its spelling, because special tokens are left out.
 TEST_F(CompletionRequestTest, AStopTextThatIsASpecialTokenStopsAtTheToken) {
   GenerationRequest request =
       accept(R"({"stop": ["x", "<|im_end|>"], "ignore_eos": true})");
@@ -118,7 +118,7 @@ TEST_F(CompletionRequestTest, ReadsEveryField) {
   EXPECT_EQ(spec.sampling.logitBias,
             (std::map<int32_t, double>{{5, -100}, {6, 2.5}}));
   EXPECT_EQ(request.requests[1].priority, -5);
-  // Choices count on from the seed.
+  // The seeds of choices count up from the request's.
   EXPECT_EQ(request.requests[0].spec.sampling.seed, uint64_t(-3));
   EXPECT_EQ(request.requests[1].spec.sampling.seed, uint64_t(-2));
 }
@@ -139,7 +139,7 @@ TEST_F(CompletionRequestTest, PromptsHaveFourForms) {
   EXPECT_EQ(prompts("[7.0]"), (Lists{{7}}));
   EXPECT_EQ(prompts("[[7, 8], [9]]"), (Lists{{7, 8}, {9}}));
   EXPECT_EQ(prompts(R"(["a", [9]])"), (Lists{{'a'}, {9}}));
-  // Special tokens that a text spells are those.
+  // Spellings of special tokens in a text become these tokens.
   EXPECT_EQ(prompts(R"("<|im_start|>")"),
             (Lists{{*model.tokenizer().tokenId("<|im_start|>")}}));
 }
@@ -173,7 +173,8 @@ TEST_F(CompletionRequestTest, TheContextIsForPromptAndAnswer) {
     return parseCompletionRequest(with(R"({"prompt": [1,2,3,4,5,6]})", extra),
                                   tight);
   };
-  EXPECT_EQ(parsed(parseIn("{}")).requests[0].spec.maxTokens, 2); // 16 cut
+  // The default of 16 tokens is cut to the room.
+  EXPECT_EQ(parsed(parseIn("{}")).requests[0].spec.maxTokens, 2);
   EXPECT_EQ(parsed(parseIn(R"({"max_tokens": 2})")).requests[0].spec.maxTokens,
             2);
   ApiExpected<GenerationRequest> tooMuch = parseIn(R"({"max_tokens": 3})");
@@ -214,7 +215,7 @@ TEST_F(CompletionRequestTest, PromptsCanBeTruncated) {
   EXPECT_EQ(refusal(parseCompletionRequest(
                 with(base, R"({"truncate_prompt_tokens": 3})"), tight)),
             "accepted");
-  // -1 leaves room for the answer that is asked for.
+  // -1 leaves room for the requested answer.
   auto fitted = [&](const std::string &extra) {
     ordered_json body = ordered_json::parse(extra);
     body["truncate_prompt_tokens"] = -1;
@@ -270,7 +271,7 @@ TEST_F(CompletionRequestTest, EchoHasTheTextOfThePrompts) {
             (std::vector<std::string>{"hello", "ab"}));
   EXPECT_EQ(accept(R"({"prompt": [104, 105], "echo": true})").echo,
             (std::vector<std::string>{"hi"}));
-  // What is echoed is what the model is given.
+  // The echo is the truncated prompt.
   for (std::string side : {"left", "right"})
     EXPECT_EQ(accept(R"({"prompt": [104, 105, 106], "echo": true,
                          "truncate_prompt_tokens": 2, "truncation_side": ")" +

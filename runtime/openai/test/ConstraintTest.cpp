@@ -1,4 +1,4 @@
-//===- ConstraintTest.cpp - what an answer must be ------------------------===//
+//===- ConstraintTest.cpp - the required form of an answer ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ using Kind = GrammarSource::Kind;
 
 namespace {
 
-/// "KIND TEXT", or the refusal.
+/// Returns "KIND TEXT", or the error.
 std::string read(const char *body, const RequestLimits &limits = {}) {
   GrammarBudget budget(limits);
   ApiExpected<GrammarSource> source =
@@ -32,7 +32,7 @@ TEST(ConstraintTest, ReadsResponseFormat) {
   EXPECT_EQ(read("{}"), "none ");
   EXPECT_EQ(read(R"({"response_format": {"type": "text"}})"), "none ");
   EXPECT_EQ(read(R"({"response_format": {"type": "json_object"}})"), "object ");
-  // The example of OpenAI's guide, shortened; members keep their order.
+  // A shortened example of OpenAI's guide; members keep their order.
   EXPECT_EQ(read(R"({"response_format": {"type": "json_schema", "json_schema":
                   {"name": "math", "strict": true, "schema":
                   {"type": "object", "properties": {"b": {"type": "string"},
@@ -112,7 +112,7 @@ TEST(ConstraintTest, RefusesWhatDoesNotCompile) {
   EXPECT_NE(refused.find("/properties/a"), std::string::npos) << refused;
 }
 
-/// No frame takes more.
+/// Longer texts do not fit a frame.
 TEST(ConstraintTest, RefusesWhatIsTooLong) {
   const std::string letters(GrammarSource::maxBytes, 'x');
   const std::string schema = R"({"type":"boolean","description":")" + letters;
@@ -162,7 +162,7 @@ TEST(ConstraintTest, TakesOneOnly) {
                    "choice": ["a"]}})"),
             "structured_outputs.choice: 'structured_outputs.choice' and "
             "'structured_outputs.json_object' cannot both be given");
-  // Whatever comes second is not even compiled.
+  // A second constraint is not even compiled.
   EXPECT_EQ(read(R"({"grammar": "root ::= \"a\"", "json_schema": {"not": {}},
                    "guided_grammar": "root ::= nothing"})"),
             "json_schema: 'json_schema' and 'grammar' cannot both be given");

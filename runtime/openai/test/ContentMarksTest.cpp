@@ -1,4 +1,4 @@
-//===- ContentMarksTest.cpp - what users spell stays text -----------------===//
+//===- ContentMarksTest.cpp - keeps special tokens out of user text -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

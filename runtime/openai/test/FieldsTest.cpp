@@ -40,7 +40,7 @@ struct Wrong {
   const char *refusal;
 };
 
-// Both endpoints read these in the same way.
+// Both endpoints read these fields in the same way.
 const Wrong wrongFields[] = {
     {R"({"temperature": "0.7"})",
      "temperature: 'temperature' is a string, not a number"},
@@ -145,7 +145,7 @@ TEST_F(FieldsTest, ListsAreBounded) {
   context.limits.stopBytes = 3;
   EXPECT_EQ(complete(R"({"stop": "abcd"})"),
             "stop: 'stop' has a string of 4 bytes, more than 3");
-  context.limits.stopBytes = 5000; // the matcher has limits of its own
+  context.limits.stopBytes = 5000; // above the matcher's own limit
   EXPECT_EQ(complete("{\"stop\": \"" + std::string(4097, 'x') + "\"}"),
             "stop: stop: a string of 4097 bytes is longer than 4096");
   context.limits.biases = 1;
@@ -158,11 +158,11 @@ TEST_F(FieldsTest, ListsAreBounded) {
 
 TEST_F(FieldsTest, EdgesOfRangesAreAccepted) {
   EXPECT_EQ(sampling(R"({"temperature": 0})").temperature, 0);
-  // What is 0 in all but name is greedy.
+  // A tiny temperature counts as 0, which is greedy.
   EXPECT_TRUE(sampling(R"({"temperature": 1e-8})").greedy());
   EXPECT_EQ(sampling(R"({"temperature": 2})").temperature, 2);
   EXPECT_EQ(sampling(R"({"temperature": 5.5})").temperature, 5.5);
-  // OpenAI's lower end: the most probable token alone.
+  // OpenAI's lower limit gives only the most probable token.
   double topP = sampling(R"({"top_p": 0})").topP;
   EXPECT_GT(topP, 0);
   EXPECT_LT(topP, 1e-300);
@@ -176,7 +176,7 @@ TEST_F(FieldsTest, EdgesOfRangesAreAccepted) {
                                                                     << 63);
 }
 
-/// llama.cpp's; it says nothing where there are no penalties.
+/// repeat_last_n is llama.cpp's; it has no effect without penalties.
 TEST_F(FieldsTest, PenaltiesCountAllTokens) {
   EXPECT_EQ(complete(R"({"repeat_last_n": 64})"), "accepted");
   EXPECT_EQ(complete(R"({"repeat_last_n": -1, "presence_penalty": 1})"),
@@ -197,7 +197,7 @@ TEST_F(FieldsTest, WhatWouldChangeTheAnswerIsRefusedByName) {
       EXPECT_TRUE(chat(extra).starts_with(start)) << chat(extra);
     if (isText)
       EXPECT_TRUE(complete(extra).starts_with(start)) << complete(extra);
-    // With the values that change nothing it is as if it were not there.
+    // A value that changes nothing counts as a missing field.
     std::string neutral(parameter.neutral);
     neutral += neutral.empty() ? "null" : "|null";
     for (size_t at = 0; at < neutral.size();) {

@@ -1,4 +1,4 @@
-//===- JsonBodyTest.cpp - JSON from outside -------------------------------===//
+//===- JsonBodyTest.cpp - parsing of untrusted JSON -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,7 +38,8 @@ TEST(JsonBodyTest, ReadsEveryKindOfValue) {
 
 TEST(JsonBodyTest, TheLastOfTwoMembersCounts) {
   EXPECT_EQ(dump(R"({"a":1,"b":2,"a":3})"), R"({"a":3,"b":2})");
-  // Also among so many that they are looked up in another way.
+  // The rule also holds for so many members that the parser uses another
+  // lookup.
   std::string text = "{";
   for (int i = 0; i < 100; ++i)
     text += "\"k" + std::to_string(i % 50) + "\":" + std::to_string(i) + ",";
@@ -63,7 +64,7 @@ TEST(JsonBodyTest, RefusesWhatIsNotJson) {
   EXPECT_EQ(refusal("{\"a\":\"\xFF\"}"), "400 : the body is not UTF-8");
   EXPECT_EQ(refusal(std::string_view("{}\0 x", 5)),
             "400 : the body is not JSON: byte 3 is wrong");
-  // A lone surrogate is no character.
+  // A lone surrogate is not a character.
   EXPECT_TRUE(refusal(R"("\ud800")").starts_with("400 : the body is not JSON"));
 }
 
@@ -111,7 +112,7 @@ TEST(JsonBodyTest, TakesLittleMoreMemoryThanItsText) {
   EXPECT_EQ(refusal(many("{\"a\":{}}"), limits), refused);
   EXPECT_EQ(refusal(many("\"\""), limits), refused);
   EXPECT_EQ(refusal(many("1"), limits), refused);
-  EXPECT_EQ(refusal(many("[]")), "accepted"); // it is small
+  EXPECT_EQ(refusal(many("[]")), "accepted"); // the text is small
   const std::string text(100, 'x');
   EXPECT_EQ(refusal(many('"' + text + '"'), limits), "accepted");
   EXPECT_EQ(refusal("{\"" + text + "\":\"" + text + "\"}", limits), "accepted");

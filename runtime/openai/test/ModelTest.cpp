@@ -1,4 +1,4 @@
-//===- ModelTest.cpp - what the API must know of the model ----------------===//
+//===- ModelTest.cpp - the API's view of the model ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -43,7 +43,7 @@ TEST(ModelTest, BytesOfTokens) {
   EXPECT_EQ(model.tokenBytes(*model.tokenizer().tokenId("<|im_end|>")),
             "<|im_end|>");
   EXPECT_EQ(model.tokenBytes(5000), "");
-  // Spaces as SentencePiece spells them, and its byte tokens.
+  // SentencePiece's spelling of spaces, and its byte tokens.
   text::test::SpecBuilder pieces =
       text::test::sentencePiece({{"▁a", -1}, {"b", -2}});
   int32_t a = pieces.find("▁a"), line = pieces.find("<0x0A>");
@@ -58,7 +58,7 @@ TEST(ModelTest, BytesOfTokens) {
   EXPECT_EQ(other->tokenBytes(pieces.find("<0xC3>")), "\xC3");
 }
 
-/// A model whose tokenizer comes with these templates.
+/// Returns a model whose tokenizer has these templates.
 Model modelWith(const std::string &chats, const std::string &toolChats) {
   text::TokenizerSpec spec = testSpec().spec;
   spec.chatTemplate = chats;

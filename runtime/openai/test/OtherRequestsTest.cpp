@@ -56,7 +56,7 @@ TEST_F(OtherRequestsTest, TokenizesWithAndWithoutSpecialTokens) {
   EXPECT_EQ(tokens(R"({"prompt": "a"})"), (Ids{1, 'a'}));
   EXPECT_EQ(tokens(R"({"prompt": "a", "add_special_tokens": false})"),
             (Ids{'a'}));
-  // Completions as well.
+  // Such a model also takes completions.
   EXPECT_EQ(parsed(parseCompletionRequest(R"({"prompt": "a"})", with))
                 .requests[0]
                 .spec.prompt,

@@ -18,13 +18,13 @@ namespace sluice::openai::test {
 
 using nlohmann::ordered_json;
 
-/// ChatML, as plain as it can be.
+/// The template of ChatML, in its simplest form.
 inline constexpr const char *chatml =
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}"
     "<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
 
-/// Shows tools and calls of them as Qwen 2.5 does.
+/// Shows tools and tool calls like Qwen 2.5's template.
 inline constexpr const char *hermesTemplate =
     "{% if tools %}{% for t in tools %}{{ t | tojson }}\n{% endfor %}"
     "{% endif %}{% for m in messages %}<|im_start|>{{ m.role }}\n"
@@ -36,14 +36,15 @@ inline constexpr const char *hermesTemplate =
     "<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
 
-/// A template that teaches another form of calls, in a comment.
+/// Returns a template that teaches another syntax of tool calls, in a comment.
 inline std::string templateWith(const std::string &marks) {
   return std::string(chatml) + "{# tools: " + marks + " #}";
 }
 
-/// Byte tokens (token b is the byte b), "hello" and " hello" among others, and
-/// the special tokens <end>, which ends a text, <|im_start|>, <|im_end|> and
-/// [TOOL_CALLS]. <tool_call> and </tool_call> are tokens, not special.
+/// Returns a tokenizer with byte tokens (token b is the byte b), "hello" and "
+/// hello" among others, and the special tokens <end>, which ends a text,
+/// <|im_start|>, <|im_end|> and [TOOL_CALLS]. <tool_call> and </tool_call> are
+/// tokens, but not special.
 inline text::test::SpecBuilder testSpec() {
   text::test::SpecBuilder builder = text::test::byteLevel();
   for (const char *special : {"<|im_start|>", "<|im_end|>", "[TOOL_CALLS]"})
@@ -75,7 +76,7 @@ inline Model makeModel(const std::string &chatTemplate = chatml,
   return model.take();
 }
 
-/// The text that a prompt's tokens stand for, with special ones.
+/// Returns the text of a prompt's tokens, including special tokens.
 inline std::string textOf(const Model &model, const std::vector<int32_t> &ids) {
   return model.tokenizer().decode(ids);
 }
@@ -84,7 +85,7 @@ inline std::vector<int32_t> idsOf(const Model &model, std::string_view text) {
   return *model.tokenizer().encode(text);
 }
 
-/// `base` with the members of `extra`, which replace its own.
+/// Returns `base` with the members of `extra`, which replace its own.
 inline std::string with(const char *base, const std::string &extra) {
   ordered_json body = ordered_json::parse(base);
   body.update(ordered_json::parse(extra, nullptr, false));
@@ -95,7 +96,7 @@ inline constexpr const char *plainCompletion = R"({"prompt": "hello"})";
 inline constexpr const char *plainChat =
     R"({"messages": [{"role": "user", "content": "Hi"}]})";
 
-/// Parses, and fails the test where that fails.
+/// Returns a parsed request; fails the test if there is an error.
 inline GenerationRequest parsed(ApiExpected<GenerationRequest> request) {
   if (request)
     return request.take();
@@ -103,7 +104,7 @@ inline GenerationRequest parsed(ApiExpected<GenerationRequest> request) {
   return {};
 }
 
-/// "PARAM: MESSAGE" of a refusal with status 400; else what came instead.
+/// Returns "PARAM: MESSAGE" of an error with status 400, or what came instead.
 template <typename T> std::string refusal(const ApiExpected<T> &result) {
   if (result)
     return "accepted";

@@ -1,4 +1,4 @@
-//===- ToolCallParserTest.cpp - calls of tools in a text ------------------===//
+//===- ToolCallParserTest.cpp - tool calls in a model's text --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,8 @@ using namespace sluice::openai::test;
 
 namespace {
 
-/// "TEXT" and for each call "|INDEX NAME ARGUMENTS"; ids must be there.
+/// Returns "TEXT" and for each call "|INDEX NAME ARGUMENTS"; ids must be
+/// present.
 std::string show(const ChoicePiece &piece) {
   std::string out = piece.text;
   for (const ToolCallDelta &call : piece.toolCalls) {
@@ -47,7 +48,7 @@ protected:
     return all;
   }
 
-  /// The same however the text is cut.
+  /// Parses a text, and expects the same result however it is cut.
   std::string parse(std::string_view text) const {
     std::string whole = show(parseIn(text, text.size() + 1));
     for (size_t size = 1; size < 8; ++size)
@@ -75,14 +76,14 @@ TEST_F(ToolCallParserTest, ReadsHermes) {
                   "{}}\n</tool_call>\n<tool_call>\n{\"name\": \"h\", "
                   "\"arguments\": {\"q\": \"\\\"é\"}}\n</tool_call>\n"),
             "Let me see.|0 f {}|1 h {\"q\": \"\\\"é\"}");
-  // Text behind a call; an end that is missing.
+  // Text after a call; a missing end.
   EXPECT_EQ(parse("<tool_call>{\"name\": \"f\", \"arguments\": {}}"
                   "</tool_call>\n Done. "),
             "Done. |0 f {}");
   EXPECT_EQ(parse("<tool_call>{\"name\": \"f\", \"arguments\": {}}"
                   "<tool_call>{\"name\": \"g\", \"arguments\": {}}"),
             "|0 f {}|1 g {}");
-  // An array of them, as some models write.
+  // An array of calls, as some models write.
   EXPECT_EQ(parse("<tool_call>[{\"name\": \"f\", \"arguments\": {}}, "
                   "{\"name\": \"g\", \"arguments\": {}}]</tool_call>"),
             "|0 f {}|1 g {}");
@@ -96,7 +97,7 @@ TEST_F(ToolCallParserTest, MembersComeInAnyOrder) {
                   "\"parameters\": {\"a\": 1}}</tool_call>"),
             "|0 f {\"a\": 1}");
   EXPECT_EQ(parse("<tool_call>{\"name\":\"f\"}</tool_call>"), "|0 f {}");
-  // Arguments as a string of JSON, and names with escapes.
+  // Arguments as JSON in a string, and names with escapes.
   EXPECT_EQ(parse("<tool_call>{\"name\": \"\\u0066\", \"arguments\": "
                   "\"{\\\"a\\\": 1}\"}</tool_call>"),
             "|0 f {\"a\": 1}");
@@ -114,7 +115,7 @@ TEST_F(ToolCallParserTest, WhatIsNoCallIsText) {
         "<tool_call>[1]", "<tool_call>{\"arguments\": {\"a\": 1}",
         "<tool_call>{\"name\": }", "<tool_call>{,}"})
     EXPECT_EQ(parse(text), text);
-  // The next call counts all the same.
+  // The next call counts nevertheless.
   EXPECT_EQ(parse("<tool_call><tool_call>{\"name\": \"f\"}"),
             "<tool_call>|0 f {}");
   std::string name(2000, 'n');
@@ -144,7 +145,7 @@ TEST_F(ToolCallParserTest, ReadsLlama) {
   EXPECT_EQ(parse("<|python_tag|>{\"name\": \"f\", \"parameters\": {}}\n"
                   "{\"name\": \"g\", \"parameters\": {}}"),
             "|0 f {}|1 g {}");
-  // Other JSON is an answer; so is a function that there is not.
+  // Other JSON is text, and so is a call of an unknown function.
   for (const char *text :
        {"{\"answer\": {\"name\": \"f\"}}", "{\"name\": \"Bob\", \"age\": 3}",
         "{}", "[{\"name\": \"f\", \"parameters\": {}}]",
@@ -254,8 +255,8 @@ TEST_F(ToolCallParserTest, IdsAreAsTheTemplateWants) {
     EXPECT_TRUE(isalnum(static_cast<unsigned char>(c))) << c;
 }
 
-// What a template writes for a call is what its model learns to write: the
-// parser must find the same call in it.
+// A model learns to write calls as its template does, so the parser must find
+// the same call in the template's text.
 TEST_F(ToolCallParserTest, ReadsWhatPublishedTemplatesWrite) {
   const std::pair<const char *, const char *> templates[] = {
       {"qwen25", "<|im_end|>\n"},  {"qwen3", "<|im_end|>\n"},
@@ -289,7 +290,7 @@ TEST_F(ToolCallParserTest, ReadsWhatPublishedTemplatesWrite) {
     text.resize(text.size() - std::string_view(end).size());
     tools.syntax = toolSyntaxOf(source);
     ASSERT_NE(tools.syntax, nullptr) << name;
-    // Qwen 3 thinks first: that is text.
+    // Qwen 3's thoughts come first and are text.
     std::string thought =
         text.starts_with("<think>") ? "<think>\n\n</think>" : "";
     EXPECT_EQ(parse(text), thought + "|0 f {\"a\": [1, \"\\\"}\"], \"b\": {}}")

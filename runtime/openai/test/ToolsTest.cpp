@@ -46,7 +46,7 @@ protected:
   std::string refuseTools(const std::string &tools) {
     return refuse("{\"tools\": " + tools + "}");
   }
-  /// How much of `text` a forced answer can be.
+  /// Returns how much of `text` a forced answer can be.
   grammar::Match forced(const ToolRequest &request, std::string_view text) {
     EXPECT_EQ(request.grammar.kind, GrammarSource::Kind::JsonSchema);
     auto compiled = grammar::Grammar::fromJsonSchema(
@@ -72,7 +72,7 @@ TEST_F(ToolsTest, AreShownAsTheyAreGiven) {
   EXPECT_EQ(request.use.syntax->name, "hermes");
   EXPECT_EQ(request.grammar.kind, GrammarSource::Kind::None);
   EXPECT_TRUE(request.promptEnd.empty());
-  // Members in order; `strict` is not for the model.
+  // Members keep their order; `strict` is not shown to the model.
   EXPECT_EQ(request.shown.dump(),
             R"([{"type":"function","function":{"name":"get_weather",)"
             R"("description":"The weather","parameters":{"type":"object",)"
@@ -97,7 +97,8 @@ static std::string toolWith(const std::string &parameters) {
          parameters + "}}]}";
 }
 
-/// Under auto nothing is forced, but a schema that could not be is refused.
+/// With auto nothing is forced, but a schema that could not be forced is
+/// refused.
 TEST_F(ToolsTest, StrictSchemasAreOnesThatCanBeKept) {
   std::string odd = toolWith(R"({"type": "object", "not": {}})");
   std::string refused = refuse(odd);
@@ -117,12 +118,13 @@ TEST_F(ToolsTest, ForcedSchemasAreNotTooLong) {
                               "bytes, more than 1048576";
   EXPECT_EQ(refuse(body.dump()), tooLong);
   body["tools"][0]["function"]["strict"] = false;
-  EXPECT_EQ(accept(body.dump()).use.choice, Choice::Auto); // nothing is sent
+  // Nothing is forced, so no grammar is sent.
+  EXPECT_EQ(accept(body.dump()).use.choice, Choice::Auto);
   body["tool_choice"] = "required";
   EXPECT_EQ(refuse(body.dump()), tooLong);
 }
 
-/// Tools that say `strict`, with schemas of so many bytes and some.
+/// Returns tools with `strict` and schemas of slightly more than `bytes` bytes.
 static ordered_json strictTools(int count, size_t bytes) {
   ordered_json tools = ordered_json::array();
   for (int i = 0; i < count; ++i)
@@ -137,7 +139,7 @@ static ordered_json strictTools(int count, size_t bytes) {
   return {{"tools", tools}};
 }
 
-/// Each would keep to the limits.
+/// Each schema by itself would be within the limits.
 TEST_F(ToolsTest, StrictSchemasShareTheRequestsLimits) {
   EXPECT_EQ(refuse(strictTools(2, 500000).dump()), "accepted");
   ordered_json body = strictTools(3, 500000);
@@ -157,7 +159,7 @@ TEST_F(ToolsTest, StrictSchemasShareTheRequestsLimits) {
   EXPECT_EQ(refuse(body.dump()),
             "tools[0].function.parameters: 'tools[0].function.parameters': "
             "JSON schema: it takes more than 0 s");
-  // Where there is no time left to find the one, none is blamed.
+  // If no time is left to find the wrong schema, none is named.
   body["tool_choice"] = "required";
   EXPECT_EQ(refuse(body.dump()), "tools: 'tools': JSON schema: it takes more "
                                  "than 0 s");
@@ -243,7 +245,7 @@ TEST_F(ToolsTest, ModelsWithoutToolsSaySo) {
                           "tools is not supported");
 }
 
-// What the prompt ends with and what must follow it, for each form.
+// The end of the prompt and the forced answer, for each syntax.
 TEST_F(ToolsTest, ForcesHermes) {
   ToolRequest request = accept(R"({"tool_choice": "required"})");
   EXPECT_EQ(request.promptEnd, "<tool_call>\n");
@@ -308,7 +310,7 @@ TEST_F(ToolsTest, ForcesMistralWithArguments) {
   EXPECT_EQ(request.use.nameInPrompt, "get_weather");
   EXPECT_EQ(forced(request, R"({"city": "Oslo"})"), grammar::Match::Whole);
   EXPECT_EQ(forced(request, R"({"unit")"), grammar::Match::None);
-  // With several functions to choose from the name is part of the JSON.
+  // If the model may choose between functions, the name is part of the JSON.
   request = accept(R"({"tool_choice": "required"})");
   EXPECT_EQ(request.promptEnd, "[TOOL_CALLS]");
   EXPECT_EQ(forced(request, R"([{"name": "now", "arguments": {}}])"),
@@ -347,7 +349,7 @@ TEST_F(ToolsTest, ReferencesOfSchemasStayRight) {
             grammar::Match::Whole);
 }
 
-/// Properties may be called like keywords, and definitions like anything.
+/// Properties may have the names of keywords, and definitions any name.
 TEST_F(ToolsTest, NamesInSchemasAreNoKeywords) {
   for (std::string name : {"default", "example", "examples", "const", "enum"}) {
     std::string tools = R"({"tool_choice": "required", "tools": [
@@ -372,7 +374,7 @@ TEST_F(ToolsTest, SchemasThatDoNotCompileAreNamed) {
     {"type": "function", "function": {"name": "f", "parameters":
       {"type": "object", "properties": {"a": {"not": {}}}}}}]})");
   EXPECT_TRUE(refused.starts_with("tools[1].function.parameters: ")) << refused;
-  // Where nothing is forced they are only shown.
+  // If nothing is forced, schemas are only shown.
   EXPECT_EQ(refuse(R"({"tools": [{"type": "function", "function": {"name": "f",
                 "parameters": {"properties": {"a": {"not": {}}}}}}]})"),
             "accepted");
