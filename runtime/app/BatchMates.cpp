@@ -1,4 +1,4 @@
-//===- BatchMates.cpp - batch mates in every step -------------------------===//
+//===- BatchMates.cpp - other sequences in every step ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

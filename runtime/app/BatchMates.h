@@ -1,14 +1,14 @@
-//===- BatchMates.h - batch mates in every step ---------------------------===//
+//===- BatchMates.h - other sequences in every step -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A row's result must not depend on the other rows of its step. To see that it
-// does not, other sequences with tokens of their own take part in each step,
-// some of their rows before and some behind the rows of interest, in numbers
-// that change from step to step, some asking for logits.
+// Adds rows of other sequences to each step, to show that a row's result does
+// not depend on the other rows. Their sequences have tokens of their own; some
+// of their rows come before and some after the rows of interest, their number
+// changes from step to step, and some have outputs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,17 +21,17 @@
 
 namespace sluice::app {
 
-/// Thread-compatible.
+/// Not thread-safe.
 class BatchMates {
 public:
-  /// Rows that one batch mate adds to a step at most.
+  /// The largest number of rows that one batch mate adds to a step.
   static constexpr int64_t maxRows = 3;
 
-  /// Opens the batch mates' sequences. Refers to the model.
+  /// Opens the batch mates' sequences. `model` must outlive the result.
   static Expected<BatchMates> create(LocalModel &model, int64_t count);
 
-  /// Add the rows that come before, and behind, the rows of interest. Once each
-  /// for every step.
+  /// Add the rows before, and after, the rows of interest. Each must be called
+  /// once for every step.
   Status addBefore(StepBatch &batch);
   Status addBehind(StepBatch &batch);
 

@@ -17,7 +17,7 @@ using namespace sluice::app;
 
 namespace {
 
-/// Runs the load and writes its report; the exit status.
+/// Runs the load and writes its report. Returns the exit status.
 Expected<int> measure(const bench::BenchOptions &options,
                       bench::Backend &backend) {
   bench::BenchHooks hooks;
@@ -40,7 +40,8 @@ Expected<int> measureServer(const bench::BenchOptions &options) {
   return measure(options, **backend);
 }
 
-/// Until the job has ended in order, or an error, which has not.
+/// Runs the benchmark until the job has ended properly; after an error, it has
+/// not.
 Expected<int> measurePipeline(PipelineSession &session, Engine &engine,
                               const BenchCommandOptions &options,
                               const std::optional<comm::MpiLaunch> &launch) {

@@ -1,4 +1,4 @@
-//===- CacheStorage.cpp - how a cache is stored, wherever it is -----------===//
+//===- CacheStorage.cpp - how the KV cache stores numbers -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

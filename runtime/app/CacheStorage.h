@@ -1,4 +1,4 @@
-//===- CacheStorage.h - how a cache is stored, wherever it is -------------===//
+//===- CacheStorage.h - how the KV cache stores numbers -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,21 +17,21 @@
 
 namespace sluice::app {
 
-/// As --cache-type names it: f32 and q8_0 are the CPU's, f16, bf16 and fp8 a
-/// GPU's.
+/// The values of --cache-type. f32 and q8_0 are for CPUs, f16, bf16 and fp8 for
+/// GPUs.
 enum class CacheType : uint8_t { Default, F32, Q8_0, F16, BF16, FP8 };
 
-/// On the CPU or on a GPU.
+/// A CPU's or a GPU's storage.
 using CacheStorage = std::variant<cpu::CacheFormat, cuda::CacheKind>;
 
-/// What the type, which is not another device's, is there.
+/// Return the storage for a type, which must not be one of the other device.
 cpu::CacheFormat cpuCacheFormat(CacheType type);
 cuda::CacheKind gpuCacheKind(CacheType type);
 
-/// As --cache-type names it.
+/// Returns the name that --cache-type uses.
 std::string_view cacheStorageName(const CacheStorage &storage);
 
-/// Bytes of a page in all layers of a program.
+/// Returns the bytes of a page in all layers of a program.
 int64_t cachePageBytes(const ProgramDescriptor &program,
                        const CacheStorage &storage);
 

@@ -1,4 +1,4 @@
-//===- CommandLine.cpp - what users ask an executable for -----------------===//
+//===- CommandLine.cpp - the command line of an executable ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -156,8 +156,8 @@ void addEngineOptions(CLI::App &command, EngineOptions &engine) {
       ->group("Testing");
 }
 
-/// An option that may be given several times, each time with one value that
-/// `take` reads; the raw text of the values, untouched by list syntax.
+/// Adds an option that may be given several times, each time with one value.
+/// `take` gets the raw text of each value, without CLI11's syntax of lists.
 template <typename Fn>
 void addRepeated(CLI::App &command, const std::string &name,
                  const std::string &type, Fn take, const std::string &help) {
@@ -357,7 +357,7 @@ void addBench(CLI::App &app, BenchCommandOptions &options) {
       option->excludes(url);
 }
 
-/// As a curve of steps has them: one row first, each count once.
+/// Makes the rows those of a curve of steps: one row first, each count once.
 Status settleSteps(StepsOptions &options) {
   options.rows.push_back(1);
   std::ranges::sort(options.rows);
@@ -370,7 +370,7 @@ Status settleSteps(StepsOptions &options) {
   return {};
 }
 
-/// The server's limits are the scheduler's.
+/// Makes the server's limits the scheduler's.
 void settleServe(ServeCommandOptions &options) {
   using Seconds = std::chrono::duration<double>;
   ServingOptions &serving = options.serving;
@@ -380,7 +380,7 @@ void settleServe(ServeCommandOptions &options) {
       std::chrono::duration_cast<Time>(Seconds(options.server.queueTimeout));
 }
 
-/// Sampling options without a temperature ask for sampling.
+/// Turns sampling on if a sampling option is given without a temperature.
 void settleSampling(const CLI::App &command, SamplingParams &sampling) {
   bool asked = false;
   for (const char *name : {"--top-k", "--top-p", "--min-p", "--seed"})
@@ -419,7 +419,8 @@ Command app::parseCommandLine(int argc, const char *const *argv,
     return wrongUsage("A command is required", program);
   if (app.got_subcommand("generate")) {
     settleSampling(*app.get_subcommand("generate"), generate.sampling);
-    // Ranges only; whether a biased token exists is not a matter of usage.
+    // Checks ranges only; whether a biased token exists is not a matter of
+    // usage.
     Status checked = generate.sampling.validate(maxCount);
     if (checked.ok())
       checked = settlePipelineOptions(*app.get_subcommand("generate"),
@@ -450,7 +451,7 @@ Command app::parseCommandLine(int argc, const char *const *argv,
       checked = bench::settleBenchOptions(command, bench.bench);
     if (!checked.ok())
       return wrongUsage(checked.message(), program + " bench");
-    // None waits in a queue that it would be refused from.
+    // No request of the benchmark is refused because the queue is full.
     bench.serving.scheduler.waiting = bench.bench.workload.requests;
     return bench;
   }

@@ -1,4 +1,4 @@
-//===- CommandLine.h - what users ask an executable for -------------------===//
+//===- CommandLine.h - the command line of an executable ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,14 +25,14 @@
 
 namespace sluice::app {
 
-/// Where the model is computed.
+/// The device that computes the model.
 enum class DeviceOption : uint8_t {
-  Auto, // a GPU, where the executable has code for it and there is one
+  Auto, // a GPU if there is one and the executable has code for it
   Cpu,
   Cuda
 };
 
-/// When weights are compared with what they were.
+/// When weights are checked against their digests.
 enum class VerifyOption : uint8_t {
   Background, // beside the steps
   Full,       // before the first step
@@ -44,21 +44,21 @@ struct EngineOptions {
   int64_t threads = 0; // 0: the CPU's cores
   cpu::Pinning pinning = cpu::Pinning::Auto;
   int64_t contextLength = 0;  // 0: the model's
-  int64_t prefillChunk = 512; // rows of a step while the prompt is read
+  int64_t prefillChunk = 512; // rows of a step while the prompt is computed
   int64_t batchMates = 0;     // other sequences in every step
   DeviceOption device = DeviceOption::Auto;
   CacheType cacheType = CacheType::Default;
-  bool fastMathBatch = false; // cuda::CudaExecutorLimits has it
+  bool fastMathBatch = false; // see cuda::CudaExecutorLimits
   std::string modelDir;
   VerifyOption verify = VerifyOption::Background;
-  std::optional<uint64_t> randomWeights; // a seed: no model's files
+  std::optional<uint64_t> randomWeights; // seed; needs no files of the model
 };
 
-/// Where the prompt comes from.
+/// The source of the prompt.
 struct PromptOptions {
   enum class Source : uint8_t { Text, File, Tokens, TokensFile };
   Source source = Source::Text;
-  std::string value; // the text, the ids, or a path; path "-": standard input
+  std::string value; // text, ids, or path ("-": standard input)
   bool parseSpecial = true;
 };
 
@@ -72,7 +72,7 @@ struct GenerateOptions {
   std::vector<std::string> stopStrings;
   std::vector<int32_t> stopTokens;
   bool lastLogits = false;
-  std::optional<int64_t> logProbs; // how many of the most probable tokens
+  std::optional<int64_t> logProbs; // number of most probable tokens
   bool echo = false;
   bool json = false;
 };
@@ -115,8 +115,8 @@ using Command =
     std::variant<GenerateOptions, ScoreOptions, StepsOptions, InfoOptions,
                  ServeCommandOptions, BenchCommandOptions, ExitNow>;
 
-/// Reads the arguments. Wrong usage is an ExitNow with code 2 and one line.
-/// `version` is what --version prints.
+/// Parses the arguments. Wrong usage gives an ExitNow with code 2 and one line.
+/// `version` is the text that --version prints.
 Command parseCommandLine(int argc, const char *const *argv,
                          const std::string &version);
 

@@ -1,4 +1,4 @@
-//===- CommandPrompt.cpp - the tokens a command works on ------------------===//
+//===- CommandPrompt.cpp - the prompt of a command ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ namespace {
 
 using Source = PromptOptions::Source;
 
-// Far above any context; keeps a pipe that never ends from filling memory.
+// Far above any context, so that an endless pipe does not fill the memory.
 constexpr size_t maxInputBytes = size_t(1) << 30;
 
 Expected<std::string> readStandardInput() {
@@ -51,7 +51,7 @@ Expected<std::string> readInput(const std::string &path) {
   return std::string(bytes.begin(), bytes.end());
 }
 
-/// What errors about the prompt begin with.
+/// Returns the beginning of errors about the prompt.
 std::string placeOf(const PromptOptions &options) {
   switch (options.source) {
   case Source::Text:

@@ -1,4 +1,4 @@
-//===- CommandPrompt.h - the tokens a command works on --------------------===//
+//===- CommandPrompt.h - the prompt of a command --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,10 +14,10 @@
 
 namespace sluice::app {
 
-/// The prompt's token ids, at least one, all in the vocabulary and no more than
-/// the context has room for. With `addSpecial` a text gets the tokens that the
-/// tokenizer puts around one. Errors: the opposites, a file that cannot be
-/// read, text without a tokenizer.
+/// Returns the token ids of the prompt. With `addSpecial`, a text gets the
+/// tokens that the tokenizer puts around texts. Fails if there are no tokens,
+/// an id is outside of the vocabulary, the context has too little room, a file
+/// cannot be read, or there is a text but no tokenizer.
 Expected<std::vector<int32_t>>
 readPrompt(const PromptOptions &options, const Engine &engine, bool addSpecial);
 

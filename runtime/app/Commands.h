@@ -1,4 +1,4 @@
-//===- Commands.h - what the commands of an executable do -----------------===//
+//===- Commands.h - the commands of an executable -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,8 +15,8 @@
 namespace sluice::app {
 
 /// Each command writes its result to stdout and everything else to stderr, and
-/// returns the process's exit status. An error is the caller's to print, by
-/// explainFailure().
+/// returns the process's exit status. It does not print its error; the caller
+/// does, by explainFailure().
 Expected<int> runGenerate(const ProgramImage &image,
                           const GenerateOptions &options,
                           std::chrono::steady_clock::time_point programStart);
@@ -28,7 +28,7 @@ Expected<int> runServe(const ProgramImage &image,
 Expected<int> runBench(const ProgramImage &image,
                        const BenchCommandOptions &options);
 
-/// What --version prints.
+/// Returns the text that --version prints.
 std::string versionText();
 
 /// Writes an error as one line on stderr.
@@ -38,8 +38,8 @@ void complain(const std::string &message);
 /// the process's exit status.
 int explainFailure(const Status &reason);
 
-/// All of main(): reads the command line, runs the command, prints an error as
-/// one line on stderr. Returns the exit status.
+/// Does all of main(): parses the command line, runs the command, and writes an
+/// error as one line on stderr. Returns the exit status.
 int runProgram(const ProgramImage &image, int argc, const char *const *argv);
 
 } // namespace sluice::app

@@ -1,4 +1,4 @@
-//===- CpuTeam.cpp - the threads that compute -----------------------------===//
+//===- CpuTeam.cpp - the threads that compute on a CPU --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -49,7 +49,7 @@ std::shared_ptr<cpu::ThreadPool> CpuTeam::makePool() const {
 }
 
 //===----------------------------------------------------------------------===//
-// Ranks that are processes
+// Ranks in several processes
 //===----------------------------------------------------------------------===//
 
 std::string app::toText(const ProcessorSet &processors) {
@@ -92,10 +92,10 @@ ProcessorSet app::processorsOf(std::string_view text) {
 
 namespace {
 
-/// So many ranks' shares fit the text of a term.
+/// The number of ranks' shares that fit the text of one term.
 constexpr size_t sharesInTerm = 256;
 
-/// The head's answer.
+/// Returns the head's decision.
 RankTerms toTerms(std::span<const Tenant> tenants) {
   RankTerms terms;
   for (size_t first = 0; first < tenants.size(); first += sharesInTerm) {

@@ -1,4 +1,4 @@
-//===- CpuTeam.h - the threads that compute -------------------------------===//
+//===- CpuTeam.h - the threads that compute on a CPU ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,31 +16,34 @@
 
 namespace sluice::app {
 
-/// What the threads of a pool are to be.
+/// The settings of a thread pool.
 struct CpuTeam {
   int64_t threads = 0;  ///< 0: one for each core of the share
-  cpu::CoreShare share; ///< of this process's cores
+  cpu::CoreShare share; ///< part of the process's cores
   cpu::Pinning pinning = cpu::Pinning::Off;
-  /// Teams of a process that are alike meet the same obstacle.
+  /// False for all but one of several like teams, which would have the same
+  /// problem.
   bool saysObstacle = true;
 
   int64_t threadCount() const;
-  /// Part `index` of `count` that run at the same time.
+  /// Returns the settings of part `index` of `count` parts that run at the same
+  /// time.
   CpuTeam part(int64_t index, int64_t count) const;
-  /// Where --cpu-pin asks for pinned threads that cannot be, stderr has a line.
+  /// Makes the pool. If --cpu-pin asks for pinning that is impossible, writes a
+  /// line to stderr.
   std::shared_ptr<cpu::ThreadPool> makePool() const;
 };
 
-/// The part that this rank has of the processors that it may run on: each rank
-/// says which they are and on which machine. As the functions of
-/// RankAgreement.h.
+/// Returns this rank's share of the processors that it may run on. All ranks
+/// tell the head their processors and their machine. Must be called like the
+/// functions of RankAgreement.h.
 Expected<cpu::CoreShare> shareCores(comm::Communicator &comm,
                                     const cpu::Tenant &own);
 
-/// As taskset takes them: "0-3,8".
+/// Returns the processors in the form of taskset: "0-3,8".
 std::string toText(const cpu::ProcessorSet &processors);
-/// Of a text that toText() has made; else, or where it has lost its end, of
-/// what could be read.
+/// Parses the result of toText(). If the text is malformed or cut off, returns
+/// the processors up to there.
 cpu::ProcessorSet processorsOf(std::string_view text);
 
 } // namespace sluice::app

@@ -75,7 +75,7 @@ void writeIds(text::JsonWriter &json, std::span<const int32_t> tokens) {
   json.endArray();
 }
 
-/// `text` is null when the model has no tokenizer, `outcome` when there was no
+/// `text` is null if the model has no tokenizer, `outcome` if there was no
 /// pipeline.
 std::string toJson(const Generation &result, const GenerateOptions &options,
                    const std::string *text, const PipelineOutcome *outcome) {
@@ -122,8 +122,8 @@ void noteSpeed(const GenerationTiming &timing, const GenerateOptions &options) {
   writeNote(text);
 }
 
-/// Writes what is generated as it comes: text, or ids where there is no
-/// tokenizer to make text.
+/// Writes generated tokens as they come: as text, or as ids without a
+/// tokenizer.
 Status writePiece(int32_t token, std::string_view text, bool asText) {
   if (asText)
     return writeOutput(text);
@@ -170,7 +170,7 @@ Expected<Generation> GenerateRun::generate(TokenStream &stream) {
       });
 }
 
-/// Writes what is left to write; the exit status.
+/// Writes the rest of the output. Returns the exit status.
 Expected<int> GenerateRun::finish(const Generation &result,
                                   const PipelineOutcome *outcome) {
   if (options.json) {
@@ -199,7 +199,7 @@ Expected<int> GenerateRun::local() {
   return finish(*result, nullptr);
 }
 
-/// For an oracle: the tokens that the pipeline will generate.
+/// Returns the tokens that the pipeline will generate, for an oracle.
 Expected<std::vector<int32_t>> GenerateRun::tellTruth() {
   StreamClock::time_point begin = StreamClock::now();
   EngineNeeds needs = LocalStream::needs(engine);
@@ -224,7 +224,7 @@ Expected<std::vector<int32_t>> GenerateRun::tellTruth() {
 
 Expected<int>
 GenerateRun::pipelined(const std::optional<comm::MpiLaunch> &launch) {
-  // The head's thread refers to the stream until the session has ended.
+  // The head's thread uses the stream until the session has ended.
   std::optional<PipelineStream> stream;
   return runOnRanks(engine, options.pipeline, launch,
                     [&](PipelineSession &session) {
@@ -232,7 +232,7 @@ GenerateRun::pipelined(const std::optional<comm::MpiLaunch> &launch) {
                     });
 }
 
-/// Until the job has ended in order, or an error, which has not.
+/// Runs this rank until the job has ended properly; after an error, it has not.
 Expected<int>
 GenerateRun::runPipeline(PipelineSession &session,
                          std::optional<PipelineStream> &stream,
@@ -258,12 +258,12 @@ GenerateRun::runPipeline(PipelineSession &session,
     return result.status();
   Expected<PipelineOutcome> outcome = session.shutDown();
   Expected<int> code = finish(*result, outcome ? &*outcome : nullptr);
-  // What was generated is whole; what the ranks did is not known.
+  // The generated text is complete, even if the report about the ranks failed.
   return outcome ? code : outcome.status();
 }
 
-/// An option that only a model in this thread carries out, or null: logits stay
-/// with the last stage, and batch mates are no rows of the head's.
+/// Returns an option that needs a model in this thread, or null: logits stay
+/// with the last stage, and the head has no batch mates.
 const char *localOnlyOption(const GenerateOptions &options) {
   if (options.lastLogits)
     return "--logits";
@@ -277,7 +277,7 @@ bool isPipelined(const Engine &engine, const GenerateOptions &options,
                                    launch);
 }
 
-/// What is asked of a pipeline, where there will be none.
+/// Checks the options of a command that runs without a pipeline.
 Status checkLocal(const GenerateOptions &options,
                   const std::optional<comm::MpiLaunch> &launch) {
   std::string wanted = options.pipeline.needsPipeline();
@@ -293,8 +293,8 @@ Status checkLocal(const GenerateOptions &options,
                          "has no use for it");
 }
 
-/// What the command line asks of this executable and this job: the same on all
-/// ranks.
+/// Checks the command line against the executable and the job; the result is
+/// the same on all ranks.
 Status checkGenerate(const Engine &engine, const GenerateOptions &options,
                      const std::optional<comm::MpiLaunch> &launch) {
   if (Status s = app::checkUse(engine, options.pipeline, launch); !s.ok())

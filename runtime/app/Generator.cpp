@@ -1,4 +1,4 @@
-//===- Generator.cpp - a prompt continued as text -------------------------===//
+//===- Generator.cpp - the text that continues a prompt -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ double secondsBetween(StreamClock::time_point from,
   return std::chrono::duration<double>(to - from).count();
 }
 
-/// What the options ask of a stream of this model's tokens.
+/// Returns the request that the options make to a stream of this model.
 Expected<RequestSpec> makeSpec(const ExecutableDescriptor &model,
                                const GenerateOptions &options) {
   if (Status s = options.sampling.validate(model.vocabSize); !s.ok())
@@ -57,7 +57,7 @@ Expected<Generator> Generator::create(const Engine &engine,
     return spec.status();
   if (!options.stopStrings.empty() && !engine.tokenizer())
     return failure("--stop: this model has no tokenizer");
-  // Stop tokens end the stream already.
+  // Stop tokens already end the stream.
   Expected<StopMatcher> stop = StopMatcher::create(options.stopStrings);
   if (!stop)
     return stop.status().withContext("--stop");
@@ -97,7 +97,8 @@ Status Generator::take(StreamedToken token, const Write &write) {
   return write(token.token, certain);
 }
 
-/// Writes what was held back in case a character or a stop string went on.
+/// Writes the text that was held back because a character or a stop string
+/// might have continued.
 Status Generator::finishText(const Write &write) {
   if (!detokenizer || stop.stopped())
     return {};

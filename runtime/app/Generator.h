@@ -1,4 +1,4 @@
-//===- Generator.h - a prompt continued as text ---------------------------===//
+//===- Generator.h - the text that continues a prompt ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,56 +22,57 @@
 
 namespace sluice::app {
 
+/// How long a generation took.
 struct GenerationTiming {
   int64_t promptTokens = 0;
-  /// Until the first token is known, or the logits; none where the user did not
-  /// wait for them.
+  /// Time to the first token or the logits; nullopt if the user interrupted it.
   std::optional<double> promptSeconds;
   int64_t generatedTokens = 0;
   double generateSeconds = 0; // from the first generated token to the last
-  /// The same as promptSeconds, but from the program's start.
+  /// Like promptSeconds, but from the program's start.
   std::optional<double> firstTokenSeconds;
 
-  /// Of the tokens behind the first, whose time generateSeconds is; 0 if none.
+  /// Returns the rate of the tokens after the first, over generateSeconds; 0 if
+  /// there are none.
   double tokensPerSecond() const;
 };
 
 struct Generation {
   std::vector<int32_t> tokens; // without the token that ended the text
-  std::string text;            // empty when the model has no tokenizer
+  std::string text;            // empty if the model has no tokenizer
   FinishReason finish = FinishReason::Length;
   GenerationTiming timing;
-  std::vector<float> lastLogits;    // when asked for
-  std::vector<TokenReport> reports; // one for each token, when asked for
+  std::vector<float> lastLogits;    // if requested
+  std::vector<TokenReport> reports; // one for each token, if requested
 };
 
-/// Makes text of a stream of tokens, ends it at stop strings, and keeps the
-/// time. Thread-compatible.
+/// Turns a stream of tokens into text, ends it at stop strings, and measures
+/// the time. Not thread-safe.
 class Generator {
 public:
-  /// Given each generated token and the text that it makes certain.
+  /// Receives each generated token and the text that is then certain.
   using Write = std::function<Status(int32_t token, std::string_view text)>;
 
-  /// Checks the options against the model. Errors: sampling parameters or stop
-  /// strings that do not fit it.
+  /// Checks the options against the model. Fails if sampling parameters or stop
+  /// strings do not fit it.
   static Expected<Generator> create(const Engine &engine,
                                     const GenerateOptions &options,
                                     StreamClock::time_point programStart);
 
-  /// Bounds the output to what the context has room for behind so many tokens
-  /// of a prompt; before request(). Error: it has none, and output is asked
-  /// for.
+  /// Limits the output to the context's room after `promptTokens` tokens. Must
+  /// be called before request(). Fails if there is no room and output is
+  /// requested.
   Status fitBehind(int64_t promptTokens, int64_t contextLength);
 
-  /// What a stream is asked for; without the prompt. Valid as long as the
+  /// Returns the request for a stream, without its prompt. Valid as long as the
   /// generator.
   const RequestSpec &request() const { return spec; }
 
-  /// Before run(): so much of the program's time was not for the user's text.
+  /// Excludes `time` from the program's time. Must be called before run().
   void leaveOut(StreamClock::duration time) { programStart += time; }
 
-  /// Continues `prompt`, which readPrompt has checked. Once. Errors: of the
-  /// stream and of `write`.
+  /// Continues `prompt`, which readPrompt() has checked. May be called once.
+  /// Fails if the stream or `write` does.
   Expected<Generation> run(std::span<const int32_t> prompt, TokenStream &stream,
                            const Write &write);
 

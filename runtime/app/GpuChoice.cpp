@@ -1,4 +1,4 @@
-//===- GpuChoice.cpp - programs on this machine's GPUs --------------------===//
+//===- GpuChoice.cpp - the GPUs of this machine and their programs --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,8 +22,8 @@ using namespace sluice::app;
 
 namespace {
 
-/// Of each weight, whether a GPU makes its random numbers: a partner's with
-/// those of the gate, in whose place they lie.
+/// [weight]: whether a GPU generates its random numbers. A weight that is laid
+/// out together with a gate's is generated with the gate.
 std::vector<bool> madeOnDevice(const ProgramDescriptor &program) {
   std::vector<bool> made;
   for (const cuda::CudaWeight &weight :
@@ -35,7 +35,7 @@ std::vector<bool> madeOnDevice(const ProgramDescriptor &program) {
   return made;
 }
 
-/// `weight`, which is number `index` of the program's, is to be made there.
+/// Lets a GPU generate `weight`, which has number `index` in the program.
 void makeOnDevice(cuda::CudaWeight &weight, const ProgramDescriptor &program,
                   size_t index, uint64_t seed) {
   const WeightDescriptor &described = program.weights[index];
@@ -60,7 +60,8 @@ Expected<MappedModelFiles> openFiles(const ExecutableDescriptor &executable,
   return MappedModelFiles::random(reserved.take());
 }
 
-/// Threads that lay weights out, and make those that no GPU makes.
+/// Returns the number of threads that lay weights out and generate those that
+/// no GPU generates.
 int64_t threadsOf(const GpuStageOptions &options) {
   return options.threads > 0 ? options.threads : cpu::defaultThreadCount();
 }
@@ -71,7 +72,7 @@ Status makeWeights(RandomWeights &weights, const ProgramDescriptor &program,
   return weights.fill(program, *options.randomSeed, pool, interrupted);
 }
 
-/// `files` may be null: shapes without numbers.
+/// `files` may be null for a program of shapes without numbers.
 Expected<cuda::CudaProgram> programFor(const ProgramDescriptor &descriptor,
                                        const GpuStageOptions &options,
                                        const MappedModelFiles *files) {
@@ -203,7 +204,8 @@ GpuChoice::memoryNeed(const ProgramDescriptor &descriptor,
   return cuda::MemoryNeed(*plan);
 }
 
-/// Of all that the device is to get, and has not yet.
+/// Counts `need` with all that is planned for the device and not allocated yet.
+/// Fails if the device has too little memory.
 Status GpuChoice::count(const std::shared_ptr<cuda::Device> &device,
                         const cuda::MemoryNeed &need) {
   if (Status s = device->enter(); !s.ok())
@@ -243,7 +245,7 @@ Expected<LocalStage> GpuChoice::load(const ExecutableDescriptor &executable,
                       program->contextLength,
                       nullptr,
                       nullptr};
-  // What has been planned for it and is not taken yet.
+  // The memory that is planned for this stage and not allocated yet.
   auto planned = std::make_shared<cuda::MemoryNeed>();
   auto shared = std::make_shared<cuda::CudaProgram>(program.take());
   stage.plan = [=, this,

@@ -1,4 +1,4 @@
-//===- GpuChoice.h - programs on this machine's GPUs ----------------------===//
+//===- GpuChoice.h - the GPUs of this machine and their programs ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,50 +22,51 @@ struct GpuStageOptions {
   std::span<const SluiceGraphEntry> graphs;
   std::span<const uint8_t> image;
   cuda::CacheKind cacheKind = cuda::CacheKind::F16;
-  bool fastMathBatch = false;         // as cuda::CudaExecutorLimits has it
+  bool fastMathBatch = false;         // see cuda::CudaExecutorLimits
   int64_t threads = 0;                // that lay weights out; 0: all
-  int64_t gpu = 0;                    // modulo how many there are
-  std::optional<uint64_t> randomSeed; // of weights that no file has
-  cuda::DeviceGroup *group = nullptr; // of a member; outlives the executor
+  int64_t gpu = 0;                    // modulo the number of GPUs
+  std::optional<uint64_t> randomSeed; // for weights without a file
+  cuda::DeviceGroup *group = nullptr; // for members; must outlive the executor
 };
 
-/// The driver, and the GPUs that are in use. For one thread.
+/// The CUDA driver, and the GPUs that are in use. For one thread.
 class GpuChoice {
 public:
-  /// Opens the driver, once. Errors: there is none, it is too old, there is no
-  /// GPU.
+  /// Opens the driver, once. Fails if there is no driver, it is too old, or
+  /// there is no GPU.
   Status open();
 
-  /// Instead of open(): every number is this device.
+  /// Uses this device for every number, instead of open().
   void use(std::shared_ptr<cuda::Device> device) { only = std::move(device); }
 
-  /// Whether kernels can be loaded on GPU `number`, modulo how many there are.
-  /// After open(). Errors: none of the code is for its chip; the device's.
+  /// Fails if kernels cannot be loaded on GPU `number` (modulo the number of
+  /// GPUs): there is no code for its chip, or the device fails. Needs open().
   Status checkChip(int64_t number, std::span<const uint8_t> image);
 
-  /// What GPU `number`, modulo how many there are, calls itself. After open().
+  /// Returns the name of GPU `number`, modulo the number of GPUs. Needs open().
   Expected<std::string> nameOf(int64_t number);
 
-  /// What a program takes of a GPU's memory, without its files. With `exact`,
-  /// after open(): of GPU 0; otherwise without what depends on the chip.
-  /// Errors: a program and limits that do not fit together.
+  /// Returns the GPU memory that a program needs, computed without its files.
+  /// With `exact`, which needs open(), the result is for GPU 0; otherwise it
+  /// lacks the parts that depend on the chip. Fails if program and limits do
+  /// not fit together.
   Expected<cuda::MemoryNeed> memoryNeed(const ProgramDescriptor &descriptor,
                                         const GpuStageOptions &options,
                                         const device::StepLimits &needs,
                                         bool exact);
 
-  /// The GPU program of that name; its memory is counted when it is planned,
-  /// and its weights are loaded, with a progress line, when its executor is
-  /// made. Its files are added to `files`, which outlives the executor; this
-  /// outlives the stage. After open(). Errors: no such program, files that are
-  /// missing.
+  /// Loads a GPU program by name. Its memory is counted when the stage is
+  /// planned; its weights are loaded, with a progress line, when its executor
+  /// is made. Adds its files to `files`, which must outlive the executor; this
+  /// object must outlive the stage. Needs open(). Fails if there is no such
+  /// program or files are missing.
   Expected<LocalStage> load(const ExecutableDescriptor &executable,
                             std::string_view name,
                             const GpuStageOptions &options,
                             std::list<MappedModelFiles> &files);
 
-  /// GPU `number`, modulo how many there are; it lives as long as this. After
-  /// open().
+  /// Returns GPU `number`, modulo the number of GPUs. It lives as long as this
+  /// object. Needs open().
   Expected<std::shared_ptr<cuda::Device>> device(int64_t number);
   Status count(const std::shared_ptr<cuda::Device> &device,
                const cuda::MemoryNeed &need);

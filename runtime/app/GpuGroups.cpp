@@ -1,4 +1,4 @@
-//===- GpuGroups.cpp - the members of groups of GPUs meet -----------------===//
+//===- GpuGroups.cpp - connecting the members of GPU groups ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -52,7 +52,7 @@ Status app::connectGpuGroups(std::span<GpuGroupMember> here,
                              const comm::NcclLibrary &library) {
   return parallelFor(here.size(), [&](size_t i) {
     Status joined = guarded([&] { return joinGroup(here[i], library); });
-    // Others in this process wait for it.
+    // Other members in this process wait for it.
     if (!joined.ok() && here.size() > 1)
       here[i].communicator->abort(joined);
     return joined;

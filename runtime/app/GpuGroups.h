@@ -1,4 +1,4 @@
-//===- GpuGroups.h - the members of groups of GPUs meet -------------------===//
+//===- GpuGroups.h - connecting the members of GPU groups -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,18 +15,19 @@
 
 namespace sluice::app {
 
-/// A rank of this process that is a member of a group.
+/// A member of a GPU group whose rank is in this process.
 struct GpuGroupMember {
   comm::Communicator *communicator = nullptr; ///< of the rank
-  comm::Collectives *group = nullptr;         ///< what connects the members
+  comm::Collectives *group = nullptr;         ///< connects the members
   cuda::Device *device = nullptr;
-  std::unique_ptr<comm::NcclGroup> gpus = nullptr; ///< once they have met
+  std::unique_ptr<comm::NcclGroup> gpus = nullptr; ///< null until connected
 };
 
-/// Lets all members that are here meet those of their groups; all ranks of the
-/// job, which have agreed on NCCL (RowTransport.h). The first member of a group
-/// makes its id. After an error the communicators can only be aborted, which
-/// tells the other processes.
+/// Connects all members in this process with the other members of their groups.
+/// All ranks of the job must call it, after they have agreed on NCCL
+/// (RowTransport.h). The first member of a group makes its NCCL id. After an
+/// error, the communicators can only be aborted, which notifies the other
+/// processes.
 Status connectGpuGroups(std::span<GpuGroupMember> here,
                         const comm::NcclLibrary &library);
 

@@ -1,4 +1,4 @@
-//===- GpuInfo.cpp - what an executable says of GPUs ----------------------===//
+//===- GpuInfo.cpp - the GPU part of the command `info` -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

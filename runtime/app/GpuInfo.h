@@ -1,4 +1,4 @@
-//===- GpuInfo.h - what an executable says of GPUs ------------------------===//
+//===- GpuInfo.h - the GPU part of the command `info` ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,30 +13,31 @@
 
 namespace sluice::app {
 
-/// Of an executable that has code for GPUs.
+/// The facts about an executable with code for GPUs.
 struct GpuInfo {
-  std::vector<std::string> chips; ///< as chipsOf(); empty: of no chip alone
-  std::string device;             ///< of this machine; empty: none
-  std::string why;                ///< there is none; one line
+  /// The result of chipsOf(); empty if the code is for no particular chip.
+  std::vector<std::string> chips;
+  std::string device; ///< the GPU of this machine; empty if none
+  std::string why;    ///< one line: why there is no GPU
   std::string_view cacheType;
-  /// Of all programs together; where there is no GPU without graphs, code and
-  /// what attention keeps of a step, which depend on the chip. Never of what
-  /// the driver and NCCL take for themselves.
+  /// The memory of all programs together. Without a GPU it lacks graphs, code
+  /// and attention's workspace, which depend on the chip. It never includes the
+  /// memory of the driver and NCCL.
   cuda::MemoryNeed need;
-  /// Of rows at each end of a way between stages, where NCCL brings them; 0:
-  /// one stage.
+  /// The ring at each end of a way between stages that use NCCL; 0 for a single
+  /// stage.
   int64_t ringBytes = 0;
 };
 
-/// Nothing where there is no code for a GPU. `limits`: of a step and its cache.
-/// Errors: a program that does not fit together.
+/// Returns the facts; nullopt if there is no code for a GPU. `limits` are those
+/// of a step and its cache. Fails if a program is inconsistent.
 Expected<std::optional<GpuInfo>>
 gatherGpuInfo(const ProgramImage &image, const ExecutableDescriptor &executable,
               const EngineOptions &options, const device::StepLimits &limits);
 
-/// The member "gpu".
+/// Writes the member "gpu".
 void writeGpuInfo(text::JsonWriter &json, const GpuInfo &info);
-/// What follows the label.
+/// Returns the text after the label.
 std::string describeGpu(const GpuInfo &info);
 
 } // namespace sluice::app

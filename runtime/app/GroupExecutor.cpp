@@ -1,4 +1,4 @@
-//===- GroupExecutor.cpp - the members of a group in this process ---------===//
+//===- GroupExecutor.cpp - a tensor-parallel group in this process --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -48,7 +48,7 @@ private:
     comm::RankGroup group;
     comm::Collectives collectives;
     std::unique_ptr<device::StepExecutor> executor;
-    std::vector<uint8_t> unsent; // what a member but the first would send
+    std::vector<uint8_t> unsent; // rows that members after the first would send
     Status status;               // of the step
   };
 
@@ -58,7 +58,7 @@ private:
 
   std::vector<std::unique_ptr<comm::Communicator>> job;
   std::vector<std::unique_ptr<Member>> members;
-  cpu::ThreadPool team; // a thread for each member
+  cpu::ThreadPool team; // one thread for each member
 };
 
 Status GroupExecutor::make(const std::vector<cpu::CpuProgram> &programs,

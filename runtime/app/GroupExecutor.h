@@ -1,4 +1,4 @@
-//===- GroupExecutor.h - the members of a group in this process -----------===//
+//===- GroupExecutor.h - a tensor-parallel group in this process ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,13 +12,13 @@
 
 namespace sluice::app {
 
-/// A stage on a group whose members, in order, all are here: each step is
-/// executed by all of them side by side, and its logits and rows are the first
-/// one's. Each member has an equal part of the team's threads, and at least
-/// one: with 3 for two members there are 2, as members wait for the slowest.
-/// The executor's steps have no checkpoints. Errors of making it: a program of
-/// another group, threads that the system does not give, those of
-/// Executor::create().
+/// Returns a stage on a tensor-parallel group whose members, in order, are all
+/// in this process. All members execute each step side by side; its logits and
+/// rows are the first member's. Each member gets an equal number of the team's
+/// threads, at least one: of 3 threads, two members use 2, because members wait
+/// for the slowest. The executor's steps have no checkpoints. Making it fails
+/// if a program is of another group, if the system gives no threads, or as
+/// Executor::create() does.
 LocalStage cpuGroup(std::vector<cpu::CpuProgram> members,
                     cpu::CacheFormat format, const CpuTeam &team);
 

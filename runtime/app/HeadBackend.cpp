@@ -1,4 +1,4 @@
-//===- HeadBackend.cpp - a benchmark of the pipeline in this process ------===//
+//===- HeadBackend.cpp - a benchmark backend on top of the head -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ using namespace sluice::app;
 
 using pipeline::TokenItem;
 
-/// Keeps what the head says of one request for the benchmark's thread.
+/// Passes the head's items of one request to the benchmark's thread.
 class HeadBackend::Sink final : public pipeline::TokenSink {
 public:
   Sink(uint64_t start, std::shared_ptr<pipeline::Mailbox<Arrived>> mailbox)

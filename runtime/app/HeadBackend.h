@@ -1,4 +1,4 @@
-//===- HeadBackend.h - a benchmark of the pipeline in this process --------===//
+//===- HeadBackend.h - a benchmark backend on top of the head -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,11 +15,11 @@
 
 namespace sluice::app {
 
-/// Gives a benchmark's requests to the head, without a server between. Used by
-/// one thread.
+/// Gives a benchmark's requests directly to the head, without a server. For one
+/// thread.
 class HeadBackend final : public bench::Backend {
 public:
-  /// `head` outlives the backend.
+  /// `head` must outlive the backend.
   HeadBackend(pipeline::HeadLoop &head, const bench::BenchOptions &options,
               int64_t vocabSize);
 
@@ -31,7 +31,7 @@ public:
   void wait(Time until) override;
 
 private:
-  /// An item, and which start() it belongs to.
+  /// An item and the number of its start().
   struct Arrived {
     uint64_t start = 0;
     pipeline::TokenItem item;
@@ -55,8 +55,8 @@ private:
   std::shared_ptr<pipeline::Mailbox<Arrived>>
       mailbox; ///< shared with the sinks
   std::vector<Arrived> arrived;
-  std::map<size_t, std::vector<int32_t>> prompts; ///< made ahead, by index
-  std::map<uint64_t, Running> running;            ///< by start
+  std::map<size_t, std::vector<int32_t>> prompts; ///< made in advance, by index
+  std::map<uint64_t, Running> running;            ///< by number of start()
   uint64_t starts = 0;
 };
 

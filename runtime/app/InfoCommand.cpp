@@ -21,14 +21,14 @@ using namespace sluice::app;
 
 namespace {
 
-/// What one program takes.
+/// The memory of one program.
 struct ProgramInfo {
   uint64_t weightBytes = 0; // as kernels read them
   uint64_t cacheBytesPerToken = 0;
   uint64_t arenaBytes = 0;
 };
 
-/// What the command tells, gathered before it is written in either form.
+/// The facts that the command reports, gathered before they are written.
 struct Info {
   ExecutableDescriptor executable;
   std::vector<ProgramInfo> programs; // in the descriptor's order
@@ -36,12 +36,13 @@ struct Info {
   cpu::CacheFormat cacheFormat = cpu::CacheFormat::F32;
   int64_t stepRows = 0; // that arenas have room for
   int64_t stepOutputs = 0;
-  std::map<std::string_view, uint64_t> formatBytes; // as the model's files have
-  std::string cpuProblem;                           // empty: this CPU will do
+  // By the formats of the model's files.
+  std::map<std::string_view, uint64_t> formatBytes;
+  std::string cpuProblem; // why this CPU does not fit; or empty
   int64_t tokenizerTokens = 0;
-  std::optional<GpuInfo> gpu; // nothing: no code for one
+  std::optional<GpuInfo> gpu; // nullopt: no code for GPUs
 
-  /// That of the target; a stage's program is as good as another's.
+  /// Returns the CPU level of the target; those of all stages are the same.
   const std::string &cpu() const { return executable.programs[0].cpu; }
 
   uint64_t total(uint64_t ProgramInfo::*bytes) const {
@@ -50,7 +51,7 @@ struct Info {
       sum += program.*bytes;
     return sum;
   }
-  /// A draft's context may be shorter.
+  /// Returns the bytes of all caches. A draft's context may be shorter.
   uint64_t cacheBytes() const {
     uint64_t sum = 0;
     for (size_t i = 0; i < programs.size(); ++i)
@@ -88,8 +89,8 @@ Expected<ProgramInfo> gatherProgram(const Info &info,
   return result;
 }
 
-/// The longest step there can be: a chunk of a prompt alone, or in a pipeline
-/// with guesses behind it, which all want outputs.
+/// Sets the rows of the longest possible step: a chunk of a prompt alone, or in
+/// a pipeline also guesses behind it, all of which want outputs.
 void settleSteps(Info &info, int64_t prefillChunk) {
   const ExecutionPlan &plan = info.executable.plan;
   if (plan.ranks.size() == 1 && !plan.draft) {
@@ -127,7 +128,7 @@ Expected<Info> gather(const ProgramImage &image, const InfoOptions &options) {
 
   std::set<std::pair<int64_t, uint64_t>> seen;
   for (const ProgramDescriptor &program : executable.programs) {
-    // Another target's of the same programs come behind.
+    // The same programs for another target follow.
     if (program.target != executable.programs.front().target)
       break;
     Expected<ProgramInfo> gathered = gatherProgram(info, program);
@@ -158,7 +159,7 @@ Expected<Info> gather(const ProgramImage &image, const InfoOptions &options) {
   return info;
 }
 
-/// Predicted microseconds of a step of one row and of eight.
+/// Writes the predicted microseconds of a step of one row and of eight.
 void writeCosts(text::JsonWriter &json, const StepCosts &costs) {
   json.key("step_us").beginObject();
   for (size_t i = 0; i < costs.size(); ++i)
@@ -168,7 +169,7 @@ void writeCosts(text::JsonWriter &json, const StepCosts &costs) {
   json.endObject();
 }
 
-/// How many ranks compute a stage together, at most.
+/// Returns the largest number of ranks that compute a stage together.
 int64_t groupSize(const ExecutionPlan &plan) {
   int64_t max = 1;
   for (const PlanStage &stage : plan.stages)
@@ -216,7 +217,7 @@ void writePlan(text::JsonWriter &json, const ExecutionPlan &plan) {
   json.endObject();
 }
 
-/// Each program with the rank that runs it.
+/// Writes each program with the rank that runs it.
 void writePrograms(text::JsonWriter &json, const Info &info) {
   const ExecutionPlan &plan = info.executable.plan;
   json.key("programs").beginArray();
@@ -330,7 +331,7 @@ std::string planSummary(const ExecutionPlan &plan) {
   return text + " on " + counted(int64_t(plan.ranks.size()), "rank");
 }
 
-/// "head, draft: draft" or "stage 1: main.s1, layers 2 to 4, 24.1 MB".
+/// Returns "head, draft: draft" or "stage 1: main.s1, layers 2 to 4, 24.1 MB".
 std::string describeRank(const Info &info, int64_t rank) {
   const ExecutionPlan &plan = info.executable.plan;
   std::vector<std::string> parts;

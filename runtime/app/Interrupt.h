@@ -1,4 +1,4 @@
-//===- Interrupt.h - Ctrl-C as a flag -------------------------------------===//
+//===- Interrupt.h - signals of the user as a flag ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,18 +10,18 @@
 
 namespace sluice::app {
 
-/// From now on the first SIGINT, SIGTERM or SIGHUP sets a flag, and the second
-/// one ends the process as it would have by default.
+/// Makes the first SIGINT, SIGTERM or SIGHUP set a flag, and the second one end
+/// the process as it would by default.
 void catchInterrupts();
 
-/// From now on a write to a pipe that nobody reads any more fails, and does not
-/// end the process: a server outlives who reads its log.
+/// Makes a write to a pipe without a reader fail instead of ending the process,
+/// so that a server outlives the reader of its log.
 void ignoreBrokenPipes();
 
-/// Whether a signal came. Any thread may ask at any time.
+/// Returns whether a signal has come. Thread-safe.
 bool interrupted();
 
-/// What a shell expects of a program that a signal ended: 128 + its number.
+/// Returns the exit status that shells expect after a signal: 128 + its number.
 int interruptedExitCode();
 
 } // namespace sluice::app

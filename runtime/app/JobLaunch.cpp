@@ -1,4 +1,4 @@
-//===- JobLaunch.cpp - what commands of several ranks have in common ------===//
+//===- JobLaunch.cpp - start and failure of jobs of several ranks ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,9 @@
 using namespace sluice;
 using namespace sluice::app;
 
-/// Launchers end all ranks as soon as one of them fails, which must not be
-/// before rank 0 has said why; once it has, they end this wait too.
+/// Time for rank 0 to report an error. Launchers end all ranks as soon as one
+/// of them fails, so the others wait; once rank 0 has failed, launchers end the
+/// wait.
 static constexpr std::chrono::seconds timeToSayIt{10};
 
 Expected<int> app::saidOnce(const Status &reason,
@@ -28,7 +29,7 @@ Expected<int> app::saidOnce(const Status &reason,
   return 1;
 }
 
-/// "rank 3: ..."
+/// Returns whether a message begins with "rank 3: " or the like.
 static bool namesRank(std::string_view message) {
   if (!message.starts_with("rank "))
     return false;
@@ -43,8 +44,8 @@ Status app::ofRank(const Status &reason,
   return reason.withContext("rank " + std::to_string(launch->rank));
 }
 
-/// Explains before it ends the job, because under MPI this process may not come
-/// back from that. The exit status.
+/// Explains an error, then ends the job; in this order, because under MPI the
+/// second may end the process. Returns the exit status.
 static int breakOff(PipelineSession &session, const Status &failed,
                     const std::optional<comm::MpiLaunch> &launch) {
   Status reason = ofRank(failed, launch);
@@ -52,8 +53,8 @@ static int breakOff(PipelineSession &session, const Status &failed,
   if (session.isHead())
     code = explainFailure(reason);
   else
-    complain(reason.message()); // also where it is a signal: not the user's
-  session.abort(failed);        // which names this rank
+    complain(reason.message()); // also for a signal that the user did not send
+  session.abort(failed);        // abort() names this rank itself
   return code;
 }
 
@@ -68,8 +69,8 @@ app::runOnRanks(Engine &engine, const PipelineOptions &options,
   return code ? code : breakOff(session, code.status(), launch);
 }
 
-/// Whether MPI has started as many ranks as the plan has, and where they have
-/// to be.
+/// Fails if MPI has not started as many ranks as the plan has, or not where
+/// they have to be.
 static Status checkLaunch(const ExecutionPlan &plan,
                           const PipelineOptions &options,
                           const comm::MpiLaunch &launch) {
@@ -78,7 +79,7 @@ static Status checkLaunch(const ExecutionPlan &plan,
     return failure("this program needs ", ranks, " ranks, and MPI has started ",
                    launch.size, ": use mpirun -n ", ranks,
                    ", or no mpirun to have all ranks in one process");
-  // Emulated messages are stamped with the time at which they arrive.
+  // Emulated messages carry the time of their arrival in one machine's clock.
   if (!options.emulate.empty() && launch.localSize.value_or(ranks) < ranks)
     return failure("--emulate: all ranks must be on one machine, and ",
                    *launch.localSize, " of ", ranks,

@@ -1,11 +1,12 @@
-//===- JobLaunch.h - what commands of several ranks have in common --------===//
+//===- JobLaunch.h - start and failure of jobs of several ranks -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// How a command that may be one of several ranks begins, and how it breaks off.
+// Starts a command that may be one of several ranks, and ends it after an
+// error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,36 +19,37 @@
 
 namespace sluice::app {
 
-/// A process and its part in a job.
+/// A process and its place in a job.
 struct Job {
-  std::optional<comm::MpiLaunch> launch; ///< none: a process by itself
+  std::optional<comm::MpiLaunch> launch; ///< nullopt: a single process
   std::unique_ptr<Engine> engine;        ///< not loaded yet
 
-  /// Whether this process has rank 0.
+  /// Returns whether this process has rank 0.
   bool isHead() const { return !launch || launch->rank == 0; }
 };
 
-/// Errors: those of MPI's environment and of Engine::create().
+/// Fails if MPI's environment is wrong, or as Engine::create() does.
 Expected<Job> beginJob(const ProgramImage &image, const EngineOptions &options);
 
-/// What the command line asks of this executable and this job, the same on all
-/// ranks. Errors: MPI has started another number of ranks than the plan has, or
-/// not where they have to be; those of Engine::checkOptions().
+/// Checks the command line against the executable and the job; the result is
+/// the same on all ranks. Fails if MPI has started another number of ranks than
+/// the plan has, or started them in the wrong places, or as
+/// Engine::checkOptions() does.
 Status checkUse(const Engine &engine, const PipelineOptions &options,
                 const std::optional<comm::MpiLaunch> &launch);
 
-/// Of an error that all ranks come to by themselves: rank 0 says it, and the
-/// others fail later.
+/// Reports an error that all ranks find by themselves: rank 0 returns it, and
+/// the other ranks fail later.
 Expected<int> saidOnce(const Status &reason,
                        const std::optional<comm::MpiLaunch> &launch);
 
-/// An error of this rank's own, where there are several.
+/// Adds this rank to its own error if there are several ranks.
 Status ofRank(const Status &reason,
               const std::optional<comm::MpiLaunch> &launch);
 
 /// Runs a command's part on this rank with a session that is settled and not
-/// open yet; its result is the exit status. An error of `run` is explained, and
-/// ends the job on all ranks.
+/// yet open. Returns the exit status. An error of `run` is explained, and ends
+/// the job on all ranks.
 Expected<int>
 runOnRanks(Engine &engine, const PipelineOptions &options,
            const std::optional<comm::MpiLaunch> &launch,

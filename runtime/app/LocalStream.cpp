@@ -16,7 +16,7 @@ using namespace sluice::app;
 
 namespace {
 
-/// Prompt rows of a step.
+/// Returns the prompt rows of a step.
 int64_t chunkRows(const Engine &engine) {
   return std::min(engine.options().prefillChunk, engine.contextLength());
 }
@@ -50,14 +50,14 @@ Expected<bool> LocalStream::start(std::span<const int32_t> tokens) {
   return compute();
 }
 
-/// The prompt's logits may be asked for.
+/// Returns the request for an output; for the prompt's it is one for logits.
 OutputRequest LocalStream::request() const {
   if (output.empty() || spec.logProbabilities >= 0)
     return {};
   return requestFor(spec.sampling, sequence->length());
 }
 
-/// One step with some of the sequence's pending tokens and all batch mates.
+/// Runs a step with some of the sequence's pending tokens and all batch mates.
 Status LocalStream::step() {
   LocalModel &model = engine.model();
   batch.clear();
@@ -68,7 +68,7 @@ Status LocalStream::step() {
   bool hasLogits = batch.outputs() > before;
   if (Status s = batchMates->addBehind(batch); !s.ok())
     return s;
-  // Nobody reads those of batch mates.
+  // The outputs of batch mates are not used.
   requests.assign(size_t(batch.outputs()), {.kind = OutputRequest::Greatest});
   if (hasLogits)
     requests[size_t(before)] = request();
@@ -84,7 +84,7 @@ Status LocalStream::step() {
   return {};
 }
 
-/// Computes all pending tokens; false when the user interrupts.
+/// Computes all pending tokens. Returns false if the user interrupts it.
 Expected<bool> LocalStream::compute() {
   while (sequence->pending() > 0) {
     if (interrupted()) {
@@ -97,12 +97,13 @@ Expected<bool> LocalStream::compute() {
   return true;
 }
 
-/// Computes what the next token is sampled from; false when there is none.
+/// Computes what the next token is sampled from. Returns false if there is
+/// none.
 Expected<bool> LocalStream::advance() {
   if (spec.maxTokens >= 0 && int64_t(output.size()) >= spec.maxTokens)
     return false;
   if (!output.empty()) {
-    // The last token need not fit the context: nothing comes after it.
+    // The last token need not fit the context, because no row follows it.
     if (sequence->length() == engine.contextLength())
       return false;
     if (Status s = sequence->append(output.back()); !s.ok())

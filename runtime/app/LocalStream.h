@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tokens of a model whose stages are all computed in this thread, one step
-// after the other: the shortest way for an executable of one stage.
+// Generates the tokens of a model whose stages are all computed in this thread,
+// one step after the other: the shortest path for an executable of one stage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,16 +21,16 @@
 
 namespace sluice::app {
 
-/// Runs one sequence, alone or with batch mates.
+/// Generates one sequence, alone or with batch mates.
 class LocalStream final : public TokenStream {
 public:
-  /// `engine` and `spec` (whose prompt is not read) outlive the stream.
+  /// `engine` and `spec`, whose prompt is not used, must outlive the stream.
   LocalStream(Engine &engine, const RequestSpec &spec);
 
-  /// What the model must have room for.
+  /// Returns what the model must have room for.
   static EngineNeeds needs(const Engine &engine);
 
-  /// The engine is loaded. Errors: of the model.
+  /// Needs a loaded engine. Fails if the model does.
   Expected<bool> start(std::span<const int32_t> prompt) override;
   Expected<std::optional<StreamedToken>> next() override;
   FinishReason finish() const override { return reason; }
@@ -52,8 +52,8 @@ private:
   std::optional<BatchMates> batchMates;
   std::span<const int32_t> prompt;
   std::vector<int32_t> output;
-  // Of the last token computed: the next one, or what it is chosen from, if the
-  // device has found that; else its logits.
+  // For the last computed token: the next token, or the candidates for it, if
+  // the device has found them; else its logits.
   std::optional<int32_t> known;
   std::span<const TokenLogit> candidates;
   std::span<const float> logits;

@@ -18,7 +18,7 @@ using namespace sluice;
 
 const char SLUICE_ABI_SYMBOL = 0;
 
-/// The running program's file, whatever it was called as.
+/// Returns the path of the running program, whatever its argv[0].
 static std::string executablePath(const char *called) {
   char path[PATH_MAX];
   ssize_t length = ::readlink("/proc/self/exe", path, sizeof(path));
@@ -28,11 +28,11 @@ static std::string executablePath(const char *called) {
 namespace {
 
 void say(const char *text) {
-  // Nothing can be done when that fails.
+  // A failure to write cannot be handled.
   (void)!::write(STDERR_FILENO, text, std::strlen(text));
 }
 
-/// Needs no memory.
+/// Ends the process with the exception's message. Allocates no memory.
 [[noreturn]] void endWithMessage() {
   say(program_invocation_short_name);
   say(": error: it cannot go on: ");
@@ -49,10 +49,11 @@ void say(const char *text) {
   _exit(1);
 }
 
-/// Where an exception finds nobody who catches it, mostly for lack of memory on
-/// a path that cannot fail, the C++ library would abort the process. Set before
-/// other objects of the program are made, which may lack memory, too: the
-/// earliest priority that is not the implementation's.
+/// Installs the handler of uncaught exceptions, for which the C++ library would
+/// otherwise abort the process. They mostly mean that memory ran out on a path
+/// that cannot fail. It is installed before the program's other objects, which
+/// may lack memory too, are made: 101 is the first priority that the
+/// implementation leaves.
 [[gnu::constructor(101)]] void installLastWords() {
   std::set_terminate(endWithMessage);
 }

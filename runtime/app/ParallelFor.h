@@ -1,4 +1,4 @@
-//===- ParallelFor.h - calls that wait for each other ---------------------===//
+//===- ParallelFor.h - parallel calls that wait for each other ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,10 +15,10 @@
 
 namespace sluice::app {
 
-/// Calls body(i), which returns a Status, for 0 <= i < count, each on a thread
-/// of its own, as ranks of this process wait for each other. Returns when all
-/// have; of their errors the first by number. A thread that cannot be had is an
-/// error of its call.
+/// Calls body(i), which returns a Status, for 0 <= i < count, each on its own
+/// thread, so that ranks of this process can wait for each other. Returns when
+/// all calls have ended, with the error of the lowest i. If the system gives no
+/// thread for a call, that is the call's error.
 template <typename Body> Status parallelFor(size_t count, const Body &body) {
   std::vector<Status> results(count);
   std::vector<std::thread> threads;

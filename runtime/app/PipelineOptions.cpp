@@ -1,4 +1,4 @@
-//===- PipelineOptions.cpp - how stages and a draft run -------------------===//
+//===- PipelineOptions.cpp - the options of pipelines and drafts ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -137,7 +137,7 @@ void addTesting(CLI::App &command, PipelineOptions &options) {
   flag("--no-fuse", options.fuse, false, "One frame a step");
 }
 
-/// Options that the given mode has no use for.
+/// Fails if options were given that have no effect in the mode.
 Status checkMode(const PipelineOptions &options) {
   SpeculationMode mode =
       options.modeGiven ? options.speculation.mode : SpeculationMode::Async;
@@ -191,7 +191,7 @@ bool PipelineOptions::isGiven(std::string_view name) const {
 
 std::string PipelineOptions::needsPipeline() const {
   for (const std::string &name : given)
-    // To guess nothing is the same anywhere.
+    // `--speculate off` also holds without a pipeline.
     if (name != "--speculate" || speculation.mode != SpeculationMode::Off)
       return name;
   return "";

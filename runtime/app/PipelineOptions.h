@@ -1,12 +1,12 @@
-//===- PipelineOptions.h - how stages and a draft run ---------------------===//
+//===- PipelineOptions.h - the options of pipelines and drafts ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// How an executable with stages or a draft runs: the part of the command line
-// that no single-stage executable needs.
+// The options of an executable with several stages or a draft. An executable of
+// a single stage needs none of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,19 +30,19 @@ namespace sluice::app {
 
 /// How rows travel between stages on GPUs.
 enum class TransportOption : uint8_t {
-  Auto, // by NCCL where every stage has its own GPU
+  Auto, // NCCL if every stage has its own GPU
   Nccl,
   Host // through the hosts' memory
 };
 
-/// "auto", "nccl", "host".
+/// Returns the name of the option's value: "auto", "nccl", "host".
 std::string_view transportName(TransportOption transport);
 
 struct PipelineOptions {
   SpeculationOptions speculation;
-  bool modeGiven = false;       ///< else Async where there is a draft
-  std::optional<int64_t> depth; ///< else the plan's
-  std::optional<int64_t> width; ///< else the plan's
+  bool modeGiven = false;       ///< else Async if there is a draft
+  std::optional<int64_t> depth; ///< nullopt: the plan's
+  std::optional<int64_t> width; ///< nullopt: the plan's
   ActivationFormat activations = ActivationFormat::F32;
   TransportOption transport = TransportOption::Auto;
   bool fuse = true;
@@ -51,23 +51,25 @@ struct PipelineOptions {
   std::string emulate;       ///< a cluster file; empty: none
   std::string emulateTarget; ///< a described model; empty: the file's
   std::string emulateDraft;
-  int64_t maxLatencyMicros = -1; ///< emulated checkpoints; -1: the program's
+  int64_t maxLatencyMicros = -1; ///< of emulated checkpoints; -1: the program's
 
-  /// Guesses by an oracle that is right with this chance; no draft model.
+  /// Replaces the draft model by an oracle whose guesses are right with this
+  /// chance.
   std::optional<double> oracleAcceptance;
   uint64_t oracleSeed = 1;
 
-  /// The names of those that were given.
+  /// The names of the options that were given.
   std::vector<std::string> given;
   bool isGiven(std::string_view name) const;
-  /// One that was given and does nothing where there is no pipeline; or empty.
+  /// Returns an option that was given and has no effect without a pipeline, or
+  /// "".
   std::string needsPipeline() const;
 };
 
 /// Adds the options to a command.
 void addPipelineOptions(CLI::App &command, PipelineOptions &options);
 
-/// After parsing. Error: options that have no effect together.
+/// Completes the options after parsing. Fails if options contradict each other.
 Status settlePipelineOptions(const CLI::App &command, PipelineOptions &options);
 
 } // namespace sluice::app

@@ -1,4 +1,4 @@
-//===- PipelineReport.cpp - what the ranks did ----------------------------===//
+//===- PipelineReport.cpp - the report about a pipeline's ranks -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -61,7 +61,7 @@ Status app::writeTrace(trace::TraceWriter &writer,
                 " events");
   }
   trace::joinMessages(events);
-  // Times in the file begin with the first event.
+  // Times in the file count from the first event.
   Time first = Time::max();
   for (const RankReport &rank : ranks)
     for (const trace::TraceEvent &event : rank.events)

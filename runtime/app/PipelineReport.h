@@ -1,11 +1,11 @@
-//===- PipelineReport.h - what the ranks did ------------------------------===//
+//===- PipelineReport.h - the report about a pipeline's ranks -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What the ranks of a pipeline did, for --json and for people.
+// Reports what the ranks of a pipeline did, as JSON and as text.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,11 +25,11 @@ namespace sluice::app {
 void writePipelineReport(text::JsonWriter &json,
                          const pipeline::PipelineOutcome &outcome);
 
-/// One line: "speculation: 312 guesses, 198 accepted (63.5 %), ...".
+/// Returns one line: "speculation: 312 guesses, 198 accepted (63.5 %), ...".
 std::string describeSpeculation(const pipeline::PipelineOutcome &outcome);
 
-/// Writes all events, messages as spans, and ends the file; says on stderr
-/// which are missing. `names[r]` says what rank r is. Changes the events.
+/// Writes all events, with messages as spans, and ends the file; reports
+/// missing events on stderr. `names[r]` describes rank r. Modifies the events.
 Status writeTrace(trace::TraceWriter &writer,
                   std::vector<pipeline::RankReport> &ranks,
                   const std::vector<std::string> &names);

@@ -1,4 +1,4 @@
-//===- PipelineSession.cpp - the ranks of a plan, running -----------------===//
+//===- PipelineSession.cpp - the running ranks of a plan ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -55,7 +55,7 @@ PipelineSession::PipelineSession(Engine &engine, const PipelineOptions &options)
     : engine(engine), plan(engine.descriptor().plan), options(options) {}
 
 PipelineSession::~PipelineSession() {
-  // Nothing where the job has ended already.
+  // Does nothing if the job has ended already.
   abort(failure("has left before the end"));
   for (std::thread &server : servers)
     server.join();
@@ -105,7 +105,7 @@ Status PipelineSession::open() {
 }
 
 //===----------------------------------------------------------------------===//
-// What was asked for
+// Options and agreement
 //===----------------------------------------------------------------------===//
 
 Status PipelineSession::settle() {
@@ -131,12 +131,12 @@ Status PipelineSession::settle() {
   return emulate();
 }
 
-/// Whether there is anybody to guess, be it asked for or not.
+/// Returns whether there is a draft or an oracle, whether it is used or not.
 bool PipelineSession::canGuess() const {
   return plan.draft.has_value() || options.oracleAcceptance;
 }
 
-/// Fills in what the plan says where the options do not.
+/// Completes the options from the plan.
 Status PipelineSession::settleSpeculation() {
   SpeculationOptions &speculation = options.speculation;
   if (!options.modeGiven)
@@ -160,7 +160,7 @@ Status PipelineSession::settleSpeculation() {
   speculation.depth = options.depth.value_or(speculation.depth);
   speculation.width = options.width.value_or(speculation.width);
   speculation.nodes = std::max(speculation.nodes, speculation.depth);
-  // Caches have room for what can be in flight.
+  // Caches have room for all rows in flight.
   if (speculation.mode == SpeculationMode::Off)
     speculation.nodes = 1;
   return {};
@@ -187,7 +187,7 @@ void PipelineSession::settleShape() {
   settings.speculation = options.speculation;
   settings.activations = options.activations;
   settings.fuse = options.fuse;
-  // A communicator has one capacity for all pairs of ranks.
+  // A communicator has the same capacity for all pairs of ranks.
   settings.channelFrames =
       std::min_element(plan.channels.begin(), plan.channels.end(),
                        [](const PlanChannel &a, const PlanChannel &b) {
@@ -199,8 +199,8 @@ void PipelineSession::settleShape() {
       {engine.options().prefillChunk, plan.stepRows, engine.contextLength()});
 }
 
-/// The machines are those of the whole plan, whether its draft guesses or not:
-/// rank 0 has a place of its own where it is planned to.
+/// Sets up the described machines. They are those of the whole plan, even if
+/// its draft does not guess: rank 0 keeps its planned place.
 Status PipelineSession::emulate() {
   if (options.emulate.empty())
     return {};
@@ -228,7 +228,7 @@ Status PipelineSession::emulate() {
   return {};
 }
 
-/// How many requests share the ranks.
+/// Sets how many requests share the ranks.
 void PipelineSession::settleServing() {
   if (!needs.serving)
     return;
@@ -237,12 +237,12 @@ void PipelineSession::settleServing() {
   settings.sharesPrefixes = serving.sharesPrefixes;
   settings.interTokenLatency = Time(int64_t(serving.interTokenMillis * 1e6));
   settings.scheduler = serving.scheduler;
-  // Certain rows and ends of all requests can be on their way at once.
+  // Certain rows and ends of all requests can be in flight at once.
   settings.channelFrames = std::max(
       settings.channelFrames, 2 * serving.requests + defaultChannelFrames);
 }
 
-/// Ranks of one process have one engine.
+/// Settles the device. Ranks of one process share one engine.
 Status PipelineSession::settleDevice() {
   if (!severalProcesses)
     return engine.usesGpu().status();
@@ -253,7 +253,7 @@ Status PipelineSession::settleDevice() {
   return gpus ? engine.useDevice(*gpus) : gpus.status();
 }
 
-/// With what cache.
+/// Sets the number of cache pages.
 Status PipelineSession::settlePages() {
   if (!needs.serving)
     return {};
@@ -269,8 +269,8 @@ Status PipelineSession::settlePages() {
   return {};
 }
 
-/// What the head takes for granted of every rank: of its cache, of what it has
-/// room for, and that it calls the others where they call it.
+/// Returns the terms that the head requires of every rank: its cache, its
+/// limits, and the settings of communication.
 RankTerms PipelineSession::terms() {
   const PipelineLimits limits = settings.limits(shape);
   const StageLimits stage = limits.stage();
@@ -292,8 +292,8 @@ RankTerms PipelineSession::terms() {
           {"seed of weights", seed ? std::to_string(*seed) : "none"}};
 }
 
-/// Before anything is computed, so that a path that cannot be written is not
-/// found out at the end.
+/// Opens the trace before anything is computed, so that a path that cannot be
+/// written fails early.
 Status PipelineSession::openTrace() {
   if (options.traceFile.empty())
     return {};
@@ -305,7 +305,7 @@ Status PipelineSession::openTrace() {
   return {};
 }
 
-/// What the speculation policy starts from, until it has measured.
+/// Returns the times that the speculation policy uses until it has measured.
 PipelineTimes PipelineSession::times() const {
   if (emulation)
     return emulation->times();
@@ -325,7 +325,7 @@ PipelineTimes PipelineSession::times() const {
 }
 
 //===----------------------------------------------------------------------===//
-// The end
+// Ending
 //===----------------------------------------------------------------------===//
 
 Status PipelineSession::serve(bool drains) {
@@ -354,7 +354,7 @@ Expected<pipeline::PipelineOutcome> PipelineSession::shutDown() {
 }
 
 void PipelineSession::abort(const Status &reason) {
-  // The others must not wait for a rank that could not be made.
+  // Other ranks must not wait for a rank that could not be made.
   if (!ranks.empty())
     ranks.front()->abort(reason);
   else if (!communicators.empty())

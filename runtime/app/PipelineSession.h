@@ -1,12 +1,12 @@
-//===- PipelineSession.h - the ranks of a plan, running -------------------===//
+//===- PipelineSession.h - the running ranks of a plan --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The ranks of an executable's plan, running: all of them in this process, or
-// the one that MPI has started it as.
+// Runs the ranks of an executable's plan: all of them in this process, or the
+// one that MPI has started this process as.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,74 +26,76 @@
 
 namespace sluice::app {
 
-/// What a run asks of the pipeline beside its options.
+/// What a run needs of the pipeline, in addition to its options.
 struct PipelineNeeds {
-  /// None: one request at a time.
+  /// Nullopt: one request at a time.
   std::optional<ServingOptions> serving;
-  /// The weights are verified over and over, as long as the session serves.
+  /// Whether weights are verified again and again while the session serves.
   bool verifiesOn = false;
-  /// What the target will say, for --oracle-acceptance.
+  /// The tokens that the target will generate, for --oracle-acceptance.
   std::vector<int32_t> truth;
 };
 
-/// Thread-compatible.
+/// Not thread-safe.
 class PipelineSession {
 public:
-  /// Whether tokens come from a pipeline: there are several ranks or a draft,
-  /// or something is asked for that only a pipeline has.
+  /// Returns whether tokens come from a pipeline: there are several ranks or a
+  /// draft, or an option needs a pipeline.
   static bool isWanted(const ExecutableDescriptor &executable,
                        const PipelineOptions &options,
                        const std::optional<comm::MpiLaunch> &launch);
 
   PipelineSession(Engine &engine, const PipelineOptions &options);
-  /// Ends the job where it is still running; under MPI this process with it, so
-  /// say first what is to be said.
+  /// Ends a job that still runs. Under MPI this may end the process, so
+  /// messages must be written before.
   ~PipelineSession();
 
-  /// What was asked for, by this plan; first, and once. Errors: options that do
-  /// not fit the plan, the described cluster or each other: the same on all
-  /// ranks, so that one of them may say it for all.
+  /// Applies the options to the plan. Must be called first, and once. Fails if
+  /// the options do not fit the plan, the described cluster or each other; the
+  /// error is the same on all ranks, so one of them can report it for all.
   Status settle();
 
-  /// Connects the ranks, and settles with them on what device all compute and
-  /// what caches they have; once. Waits for the other ranks. Errors: MPI's; an
-  /// MPI job of another size than the plan's; a device that is asked for and
-  /// not there; a rank that differs from the head. After an error only abort()
-  /// is left.
+  /// Connects the ranks and agrees with them on the device and the caches. Must
+  /// be called once; waits for the other ranks. Fails if MPI fails, the job's
+  /// size is not the plan's, the requested device is missing, or a rank differs
+  /// from the head. After an error, only abort() may be called.
   Status agree(const std::optional<comm::MpiLaunch> &launch,
                const PipelineNeeds &needs);
 
-  /// Loads the programs of the ranks that are here, and starts them; once,
-  /// after agree(). Errors: those of loading. After one only abort() is left.
+  /// Loads and starts the ranks of this process. Must be called once, after
+  /// agree(). Fails if loading does. After an error, only abort() may be
+  /// called.
   Status open();
 
-  /// Whether this process has rank 0; otherwise all it does is serve().
+  /// Returns whether this process has rank 0. Other processes only call
+  /// serve().
   bool isHead() const { return here == 0; }
 
-  /// Other ranks: until the head ends. Error: what broke the job, such as a
-  /// signal that only this process has got; unless the head, which has got it
-  /// as well, `drains`: then it says when the end is.
+  /// Serves as a rank other than 0 until the head ends the job. Fails if the
+  /// job breaks or this process gets a signal. With `drains`, a signal has no
+  /// effect here, because the head gets it as well and decides when the job
+  /// ends.
   Status serve(bool drains = false);
 
-  /// Where requests go; only after open(), on rank 0.
+  /// Returns the head, which takes requests. Only after open(), on rank 0.
   pipeline::HeadLoop &head() { return ranks.front()->head(); }
 
-  /// Rank 0: ends all ranks, gathers what they did, and writes the trace where
-  /// one was asked for. Waits for steps that are being computed.
+  /// Ends all ranks, gathers their reports, and writes the trace if requested.
+  /// Only on rank 0. Waits for steps that are being computed.
   Expected<pipeline::PipelineOutcome> shutDown();
 
-  /// Ends all ranks at once; they end with status 1. Under MPI this process
-  /// ends before or after it returns, so say first what is to be said.
+  /// Ends all ranks at once, with status 1. Under MPI this may end the process,
+  /// so messages must be written before.
   void abort(const Status &reason);
 
 private:
-  /// The end of a group that a rank here is a member of.
+  /// This rank's connections to the other members of its group.
   struct GroupEnd {
     GroupEnd(comm::Communicator &communicator, std::vector<int64_t> ranks)
         : group(communicator, std::move(ranks)), collectives(group) {}
     comm::RankGroup group;
     comm::Collectives collectives;
-    std::unique_ptr<comm::NcclGroup> gpus; // null: on CPUs
+    std::unique_ptr<comm::NcclGroup> gpus; // null on CPUs
   };
 
   bool canGuess() const;
@@ -135,15 +137,15 @@ private:
   pipeline::PipelineSettings settings;
   std::optional<pipeline::Emulation> emulation;
   std::optional<trace::TraceWriter> trace;
-  int64_t here = 0;      // the rank of this process, or 0 for all
-  int64_t localRank = 0; // of the job's processes on this machine
-  cpu::CoreShare cores;  // of the processors that it may run on
+  int64_t here = 0;      // the rank of this process, or 0 for all ranks
+  int64_t localRank = 0; // among the job's processes on this machine
+  cpu::CoreShare cores;  // of the processors that this process may use
   bool severalProcesses = false;
   std::vector<std::unique_ptr<comm::Communicator>> communicators;
-  /// Rows travel by it, and all communicators are NcclCommunicators.
+  /// Whether rows travel by NCCL; all communicators are then NcclCommunicators.
   bool rowsByNccl = false;
-  comm::NcclLibrary nccl; // of a rank with a stage, where it could be opened
-  /// By communicator. Outlive the ranks, whose executors' graphs refer to them.
+  comm::NcclLibrary nccl; // for ranks with a stage, if it could be opened
+  /// [communicator]. Outlive the ranks, whose executors' graphs refer to them.
   std::map<size_t, GroupEnd> groups;
   /// A program that is planned and not made yet.
   struct Part {
@@ -157,10 +159,10 @@ private:
   std::vector<std::thread> servers; // of the other ranks in this process
 };
 
-/// What the rank is of a stage, if it has one.
+/// Returns the rank's role as a stage, if it has one.
 std::optional<RankRole> stageOf(const PlanRank &rank);
 
-/// "head, draft", "stage 2": what a rank of the plan does.
+/// Returns a description of a rank's roles: "head, draft", "stage 2".
 std::string describeRoles(const PlanRank &rank);
 
 } // namespace sluice::app

@@ -28,11 +28,11 @@ Expected<bool> PipelineStream::start(std::span<const int32_t> prompt) {
   return false;
 }
 
-/// The next item; passes the user's interruption on meanwhile.
+/// Waits for the next item, and tells the head if the user interrupts.
 TokenItem PipelineStream::wait() {
   constexpr Time patience = std::chrono::milliseconds(50);
   while (true) {
-    // Before each token: they may always come sooner than the patience ends.
+    // Checked before each token, because tokens may always come in time.
     if (interrupted() && !std::exchange(cancelled, true))
       head.finish(*queue, FinishReason::Cancelled);
     if (std::optional<TokenItem> item = queue->next(pipeline::now() + patience))

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tokens that come from the head of a pipeline.
+// Generates tokens through the head of a pipeline.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +18,10 @@
 
 namespace sluice::app {
 
-/// One request to the head, which outlives the stream.
+/// The tokens of one request to the head, which must outlive the stream.
 class PipelineStream final : public TokenStream {
 public:
-  /// `spec`'s prompt is not read.
+  /// The prompt of `spec` is not used.
   PipelineStream(pipeline::HeadLoop &head, const RequestSpec &spec)
       : head(head), spec(spec) {}
 
@@ -36,8 +36,8 @@ private:
   pipeline::HeadLoop &head;
   const RequestSpec &spec;
   std::shared_ptr<pipeline::TokenQueue> queue;
-  bool running = false;   // the head has a request whose end has not come
-  bool cancelled = false; // the head knows that the user interrupted it
+  bool running = false;   // the head's end of the request has not come
+  bool cancelled = false; // the head was told that the user interrupted it
   FinishReason reason = FinishReason::Length;
 };
 

@@ -1,4 +1,4 @@
-//===- RankAgreement.cpp - ranks agree before they load anything ----------===//
+//===- RankAgreement.cpp - agreement of ranks before they load ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,10 +21,10 @@ using comm::WireWriter;
 
 namespace {
 
-/// "sluice", and the version of what ranks say to each other before their first
-/// step: agreements, in their order, and reports.
+/// "sluice", and the version of the messages that ranks exchange before their
+/// first step: the agreements, in their order, and the reports.
 constexpr uint64_t agreementMark = 0x0002'6563'6975'6c73;
-/// Every other one of 3,000 processors, as a list.
+/// Enough for a list of every other one of 3,000 processors.
 constexpr size_t maxText = 16384;
 constexpr size_t maxTerms = 64;
 
@@ -38,7 +38,7 @@ std::string getText(WireReader &in) {
   std::span<const uint8_t> bytes =
       in.take(in.getCount("characters", maxText, 1));
   std::string text(bytes.begin(), bytes.end());
-  // It may become a part of a message, which is one line.
+  // The text may become part of a message, which is one line.
   std::ranges::replace(text, '\n', ' ');
   return text;
 }
@@ -60,7 +60,7 @@ Status tellOthers(comm::Communicator &comm,
   return {};
 }
 
-/// Receives, for so long and no longer in all.
+/// Receives messages until a deadline for all of them together.
 class Agreement {
 public:
   Agreement(comm::Communicator &comm, std::chrono::milliseconds patience)

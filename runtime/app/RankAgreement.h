@@ -1,19 +1,20 @@
-//===- RankAgreement.h - ranks agree before they load anything ------------===//
+//===- RankAgreement.h - agreement of ranks before they load --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Ranks that are processes find out by themselves what device they have and how
-// much memory that gives. The head's ledger of pages stands for all caches, and
-// a token may not depend on which machines have a driver: so they compute all
-// on GPUs or all on CPUs, and one whose cache differs ends.
+// Makes ranks in several processes agree before they load anything. Each finds
+// its device and its memory by itself, but the head's ledger of pages stands
+// for all caches, and a token must not depend on which machines have a driver.
+// So all ranks compute on GPUs or all on CPUs, and a rank whose cache differs
+// ends.
 //
-// Each function is called by all ranks of the job, in the same order, before
-// anything else is on the group lane. They wait for each other, a few minutes
-// at most. Errors: the communication's; a rank that says nothing though it is
-// alive; a message that is none of these, which is a rank of another version.
+// All ranks of the job must call the functions in the same order, before
+// anything else is sent on the group lane. The ranks wait for each other, at
+// most for a few minutes. Errors: the communication fails, a rank is silent
+// although it is alive, or a rank has another version of the program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,36 +32,39 @@
 
 namespace sluice::app {
 
-/// How long the head waits for what a rank says: a driver may take a minute to
-/// start on a machine of many GPUs. The others come as much earlier than the
-/// head and wait a little longer than it does, so that it is the one to say who
-/// is missing.
+/// How long the head waits for the message of a rank: a driver may take a
+/// minute to start on a machine with many GPUs. Other ranks may arrive that
+/// much before the head, and wait `headsLead` longer than it does, so that the
+/// head is the rank that reports who is missing.
 constexpr std::chrono::seconds agreementPatience{120};
 constexpr std::chrono::seconds headsLead{5};
 
-/// Where a rank can compute.
+/// Whether a rank can compute on a GPU.
 struct DeviceFinding {
   bool gpu = false;
-  /// Without a GPU, though the program has code for one: why; one line.
+  /// If the program has code for a GPU and the rank has none: why; one line.
   std::string why;
 };
 
-/// Whether all ranks compute on GPUs: they do if all have found one. `note` is
-/// given, on rank 0, the line that says which has not; it may be empty.
+/// Returns whether all ranks compute on GPUs, which they do if all have found
+/// one. If not, calls `note` on rank 0 with a line that names a rank without;
+/// `note` may be empty.
 Expected<bool>
 agreeOnGpus(comm::Communicator &comm, const DeviceFinding &own,
             const std::function<void(const std::string &)> &note,
             std::chrono::milliseconds patience = agreementPatience);
 
-/// What ranks must have in common: names, fit to follow "its", and values.
+/// Terms that must be the same on all ranks: names that can follow "its", and
+/// values.
 using RankTerms = std::vector<std::pair<std::string, std::string>>;
 
-/// Rank 0 tells its terms; error on each other rank that has others: which, and
-/// what the head has.
+/// Compares the terms of all ranks with those of rank 0. Fails on each other
+/// rank whose terms differ; the error names the term and the head's value.
 Status compareTerms(comm::Communicator &comm, const RankTerms &own);
 
-/// What each rank says goes to the head, in the ranks' order; what `decide`
-/// makes of it there goes to all. An error of its is that of the head alone.
+/// Sends the terms of all ranks to the head, which calls `decide` with them in
+/// the order of ranks, and sends the result to all. An error of `decide` is
+/// returned by the head only.
 Expected<RankTerms> decideAtHead(
     comm::Communicator &comm, const RankTerms &own,
     const std::function<Expected<RankTerms>(std::span<const RankTerms>)>

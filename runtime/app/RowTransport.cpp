@@ -1,4 +1,4 @@
-//===- RowTransport.cpp - how rows travel between GPUs --------------------===//
+//===- RowTransport.cpp - transport of rows between GPUs ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,9 +15,9 @@ using namespace sluice::app;
 
 using comm::ncclVersionText;
 
-/// A stage can compute a message while the next ones come.
+/// So a stage can compute one message while the next ones arrive.
 constexpr int64_t messagesInRing = 4;
-/// Short messages, as those of decoding are, do not wait for room.
+/// So short messages, such as those of decoding, do not wait for room.
 constexpr int64_t minRingBytes = int64_t{1} << 20;
 
 std::string app::ncclObstacle(std::span<const NcclFinding> ranks) {
@@ -72,14 +72,15 @@ int64_t app::ringBytesOf(int64_t messageBytes) {
   return (wanted + step - 1) / step * step;
 }
 
-/// `isOneOfMany`: others in this process wait for it.
+/// `isOneOfMany`: other ranks in this process wait for this one.
 static Status connectOne(std::unique_ptr<comm::Communicator> &communicator,
                          const comm::NcclLibrary &library, cuda::Device *device,
                          const comm::NcclOptions &options, bool isOneOfMany) {
   std::unique_ptr<comm::NcclCommunicator> made =
       comm::layNcclOver(std::move(communicator), library, device, options);
   comm::NcclCommunicator &nccl = *made;
-  communicator = std::move(made); // Also where the next line throws.
+  // Done first, because the next line may throw.
+  communicator = std::move(made);
   Status status = nccl.connect();
   if (!status.ok() && isOneOfMany)
     nccl.abort(status);

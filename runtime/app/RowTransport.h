@@ -1,12 +1,13 @@
-//===- RowTransport.h - how rows travel between GPUs ----------------------===//
+//===- RowTransport.h - transport of rows between GPUs --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Between stages on GPUs, rows travel from memory to memory by NCCL where every
-// stage has a GPU of its own, and through the hosts' memory elsewhere.
+// Chooses how rows travel between stages on GPUs: from device memory to device
+// memory by NCCL if every stage has its own GPU, and through the hosts' memory
+// otherwise.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,30 +22,31 @@
 
 namespace sluice::app {
 
-/// What a rank has for NCCL.
+/// What a rank needs for NCCL.
 struct NcclFinding {
-  bool hasStage = false; ///< else nothing more is asked of it
+  bool hasStage = false; ///< if not, the other fields do not matter
   int32_t version = 0;   ///< of libnccl
   std::string gpu;       ///< cuda::DeviceProperties::identity
-  std::string why;       ///< it cannot, one line; empty: it can
+  std::string why;       ///< why it cannot use NCCL, one line; or empty
 };
 
-/// Why these ranks, in their order, cannot use NCCL between their stages; one
-/// line, or empty: they can.
+/// Returns why these ranks, given in order, cannot use NCCL between their
+/// stages, in one line; empty if they can.
 std::string ncclObstacle(std::span<const NcclFinding> ranks);
 
-/// The same for the ranks of a job, as RankAgreement.h's functions: all ranks
-/// call it, and get one answer.
+/// Like ncclObstacle(), for the ranks of a job: all ranks must call it, as the
+/// functions of RankAgreement.h, and get the same answer.
 Expected<std::string> agreeOnNccl(comm::Communicator &comm,
                                   const NcclFinding &own);
 
-/// Of a way, at each of its ends, where the longest message has so many bytes.
+/// Returns the size of a ring, at each end of a way, for messages up to this
+/// size.
 int64_t ringBytesOf(int64_t messageBytes);
 
-/// Puts NCCL onto the communicators of the ranks that are here, in their order;
-/// all ranks of the job. `devices` has the GPU of each, or null.
-/// `messageBytes`: the rows of the longest message. After an error the
-/// communicators can only be aborted, which tells the other processes.
+/// Connects the ranks of this process, given in order, by NCCL; all ranks of
+/// the job must call it. `devices` has the GPU of each rank, or null.
+/// `messageBytes` is the size of the longest message's rows. After an error,
+/// the communicators can only be aborted, which notifies the other processes.
 Status
 connectByNccl(std::vector<std::unique_ptr<comm::Communicator>> &communicators,
               const comm::NcclLibrary &library,

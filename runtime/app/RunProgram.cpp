@@ -24,7 +24,8 @@ using namespace sluice::app;
 
 namespace {
 
-/// Keeps a message that quotes user's text on its one line.
+/// Replaces control characters, so that a message that quotes user's text stays
+/// on one line.
 std::string oneLine(std::string text) {
   std::replace_if(
       text.begin(), text.end(),
@@ -49,8 +50,9 @@ Expected<int> runCommand(const ProgramImage &image, const Command &command,
   });
 }
 
-/// The process's status. Where a device has been given up it ends here: what
-/// the libraries do at an end in order would wait for it.
+/// Returns the process's exit status. If a device has been given up, ends the
+/// process here, because the libraries' exit handlers would wait for the
+/// device.
 int endWith(int status) {
   if (cuda::Device::anyGivenUp()) {
     std::fflush(nullptr);
@@ -59,15 +61,15 @@ int endWith(int status) {
   return status;
 }
 
-/// Whether this is a process by itself, or the first of those that MPI has
+/// Returns whether this is a single process, or the first of those that MPI has
 /// started with the same command line.
 bool speaksForItsJob() {
   Expected<std::optional<comm::MpiLaunch>> launch = comm::detectMpiLaunch();
   return !launch || !*launch || (*launch)->rank == 0;
 }
 
-/// Says where more threads are asked for than there are cores for: each step
-/// then waits for those that have to share one.
+/// Warns if there are more threads than cores: each step then waits for threads
+/// that share a core.
 void warnOfThreads(const Command &command) {
   const int64_t threads = std::visit(
       [](const auto &options) -> int64_t {

@@ -22,8 +22,8 @@ using namespace sluice::app;
 
 namespace {
 
-// Every row has logits here, a whole vocabulary each, so steps are shorter
-// than those of a prompt: at 128,000 tokens this is 33 MB.
+// Every row here has logits of the whole vocabulary, so steps are shorter than
+// those of a prompt: with 128,000 tokens, this is 33 MB.
 constexpr int64_t maxRows = 64;
 
 struct Score {
@@ -38,8 +38,8 @@ int64_t chunkRows(const Engine &engine) {
       {maxRows, engine.options().prefillChunk, engine.contextLength()});
 }
 
-/// Teacher-forced: each token's probability given those before it. The error of
-/// an interrupted run is "interrupted".
+/// Computes each token's probability given those before it (teacher forcing).
+/// If the user interrupts it, the error is "interrupted".
 Expected<Score> scoreTokens(Engine &engine, std::span<const int32_t> tokens) {
   LocalModel &model = engine.model();
   Expected<SequenceId> id = model.openSequence();
@@ -80,7 +80,7 @@ std::string toJson(const Score &score, std::span<const int32_t> tokens) {
   json.key("perplexity").number(score.perplexity());
   json.key("nll").number(score.meanNll);
   json.key("token_logprobs").beginArray();
-  json.null(); // nothing comes before the first token
+  json.null(); // the first token has no token before it
   for (double value : score.logProbabilities)
     json.number(value);
   json.endArray();

@@ -30,7 +30,7 @@ openai::ModelOptions describeModel(Engine &engine,
   model.vocabularySize = executable.vocabSize;
   model.endTokens = executable.eosTokens;
   model.contextLength = engine.contextLength();
-  // Where the cache is small, one request can have all of it.
+  // If the cache is small, one request may use all of it.
   if (Expected<CacheStorage> storage = engine.cacheStorage())
     if (Expected<int64_t> pages =
             pagesOf(serving, executable, *storage, model.contextLength))
@@ -40,7 +40,7 @@ openai::ModelOptions describeModel(Engine &engine,
   return model;
 }
 
-/// The process of rank 0: listens, loads, serves until it is told to end.
+/// Serves as the process of rank 0: listens, loads, and serves until a signal.
 Expected<int> serveApi(PipelineSession &session, Engine &engine,
                        const ServeCommandOptions &options) {
   serve::HeadEngine served(failure("the model is being loaded"));
@@ -72,7 +72,7 @@ Expected<int> serveApi(PipelineSession &session, Engine &engine,
   ending << "ending: no new requests are taken; those that run have "
          << options.server.drainSeconds << " s";
   writeNote(ending.str());
-  // A second signal ends the process at once.
+  // No hurry, because a second signal ends the process at once.
   server.drain(/*hurry=*/[] { return false; });
   server.stop();
   Expected<pipeline::PipelineOutcome> outcome = session.shutDown();

@@ -1,4 +1,4 @@
-//===- ServingOptions.cpp - how many requests share the pipeline ----------===//
+//===- ServingOptions.cpp - the limits of concurrent requests -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@ void app::addServingOptions(CLI::App &command, ServingOptions &options) {
           "certain of all requests; suffixes like 512MiB are understood")
       ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false).description(""))
-      ->default_str("4GiB") // as the field has it, for the help
+      ->default_str("4GiB") // in the form of the option's value, for the help
       ->group("Requests");
   command
       .add_option(

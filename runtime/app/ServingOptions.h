@@ -1,4 +1,4 @@
-//===- ServingOptions.h - how many requests share the pipeline ------------===//
+//===- ServingOptions.h - the limits of concurrent requests ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,23 +18,23 @@ class App;
 
 namespace sluice::app {
 
-/// What the requests of a server, or of a benchmark, share.
+/// What the concurrent requests of a server or benchmark share.
 struct ServingOptions {
-  int64_t requests = 16; ///< that run at once
-  /// Bytes of each rank's cache for requests; what guesses need comes beside
-  /// it.
+  int64_t requests = 16; ///< the most that run at once
+  /// Bytes of each rank's cache for requests; guesses need additional bytes.
   int64_t cacheBytes = int64_t{4} << 30;
   bool sharesPrefixes = true;
-  double interTokenMillis = 200; ///< 0: no bound
+  double interTokenMillis = 200; ///< 0: no limit
   SchedulerLimits scheduler;
 };
 
-/// Adds those that all commands have in common: not `requests` and `scheduler`.
+/// Adds the options that all commands share: all but `requests` and
+/// `scheduler`.
 void addServingOptions(CLI::App &command, ServingOptions &options);
 
-/// Pages of each stage's cache, the same for all stages: as many as the
-/// requests can need, or as the bytes hold in that format at the stage where a
-/// page takes most. Error: not even one request of one page.
+/// Returns the number of pages of each stage's cache, the same for all stages:
+/// as many as the requests can need, or as `cacheBytes` holds at the stage with
+/// the largest pages. Fails if a request of one page does not fit.
 Expected<int64_t> pagesOf(const ServingOptions &options,
                           const ExecutableDescriptor &executable,
                           const CacheStorage &storage, int64_t contextLength);

@@ -1,4 +1,4 @@
-//===- SessionLinks.cpp - what connects the ranks of a session ------------===//
+//===- SessionLinks.cpp - the connections between a session's ranks -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -36,7 +36,8 @@ Status PipelineSession::connect(const std::optional<comm::MpiLaunch> &launch) {
   return {};
 }
 
-/// Ranks of one machine share its GPUs, in whatever order they fill it.
+/// Returns the GPU of a rank. Ranks on one machine share its GPUs by their
+/// order there.
 int64_t PipelineSession::gpuOf(int64_t rank) const {
   return severalProcesses ? localRank : rank;
 }
@@ -64,7 +65,8 @@ bool PipelineSession::hasGroups() const {
       plan.stages, [](const PlanStage &stage) { return stage.members() > 1; });
 }
 
-/// Why NCCL cannot be used between the stages' GPUs; the same on all ranks.
+/// Returns why NCCL cannot be used between the stages' GPUs, or ""; the same on
+/// all ranks.
 Expected<std::string> PipelineSession::findObstacle() {
   std::vector<NcclFinding> all;
   for (const std::unique_ptr<comm::Communicator> &each : communicators) {
@@ -77,7 +79,7 @@ Expected<std::string> PipelineSession::findObstacle() {
                           : ncclObstacle(all);
 }
 
-/// Why rows do not travel by it though it is there.
+/// Returns why rows do not travel by NCCL even if it can be used, or "".
 std::string PipelineSession::findRowObstacle() const {
   if (emulation)
     return "the links of --emulate are the hosts'";
@@ -86,8 +88,8 @@ std::string PipelineSession::findRowObstacle() const {
   return {};
 }
 
-/// How rows travel between the stages, and members of groups meet, which all
-/// ranks settle together.
+/// Chooses how rows travel between the stages and connects the members of
+/// groups, in agreement with all ranks.
 Status PipelineSession::settleTransport() {
   const bool asked = options.transport == TransportOption::Nccl;
   if (asked && !*engine.usesGpu())
@@ -116,8 +118,7 @@ Status PipelineSession::settleTransport() {
   return {};
 }
 
-/// What connects the ranks that are here with those that compute their stages
-/// with them.
+/// Connects the ranks of this process with the other members of their groups.
 void PipelineSession::joinGroups() {
   for (size_t end = 0; end < communicators.size(); ++end) {
     comm::Communicator &communicator = *communicators[end];
@@ -128,7 +129,7 @@ void PipelineSession::joinGroups() {
   }
 }
 
-/// As connectGpus().
+/// Connects groups of GPUs; see connectGpus().
 Status PipelineSession::connectGroups() {
   std::vector<GpuGroupMember> members;
   for (auto &[end, group] : groups) {
@@ -148,7 +149,8 @@ Status PipelineSession::connectGroups() {
   return {};
 }
 
-/// Before programs are loaded, which take what memory is left.
+/// Connects GPUs. Must be called before programs are loaded, which use the
+/// remaining memory.
 Status PipelineSession::connectGpus() {
   comm::NcclOptions wanted;
   wanted.capacity = settings.channelFrames;

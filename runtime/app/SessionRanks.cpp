@@ -1,4 +1,4 @@
-//===- SessionRanks.cpp - the ranks of a session, made --------------------===//
+//===- SessionRanks.cpp - making the ranks of a session -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,8 +24,8 @@ using namespace sluice::app;
 using pipeline::RankRuntime;
 using pipeline::RankSetup;
 
-/// Threads that compute at the same time in this process: a stage's and the
-/// draft's are teams of their own.
+/// Returns the number of thread teams that compute at the same time in this
+/// process: a stage and the draft each have one.
 int64_t PipelineSession::teamsHere() const {
   int64_t teams = 0;
   for (const std::unique_ptr<comm::Communicator> &each : communicators) {
@@ -36,9 +36,9 @@ int64_t PipelineSession::teamsHere() const {
   return teams;
 }
 
-/// Of the part that is loaded next. Ranks in one process share its cores, and
-/// processes those of a machine. A stage and a draft of one rank have all
-/// threads of the rank each by default, and are then too many to be pinned.
+/// Returns the team of the next part. Ranks of one process share its cores, and
+/// processes share a machine's. By default, a stage and a draft of one rank
+/// each have all threads of the rank, which are then too many to be pinned.
 CpuTeam PipelineSession::teamOfPart() const {
   CpuTeam team;
   team.share = cores.part(int64_t(parts.size()), teamsHere());
@@ -78,7 +78,7 @@ Status PipelineSession::loadPart(size_t end, bool isDraft,
   return {};
 }
 
-/// The executors, once the memory of all is planned.
+/// Makes the executors, once the memory of all is planned.
 Status PipelineSession::makeParts(std::vector<RankSetup> &setups) {
   for (const Part &part : parts) {
     Expected<std::unique_ptr<device::StepExecutor>> executor =
@@ -104,8 +104,8 @@ std::unique_ptr<pipeline::Guesser> PipelineSession::makeGuesser() const {
       [this] { return makeTokenTrie(); });
 }
 
-/// The bytes of the model's tokens, for grammars. No grammar allows a special
-/// token.
+/// Returns the bytes of the model's tokens, for grammars, which allow no
+/// special tokens.
 Expected<std::shared_ptr<const grammar::TokenTrie>>
 PipelineSession::makeTokenTrie() const {
   const text::Tokenizer *tokenizer = engine.tokenizer();
@@ -194,8 +194,8 @@ Status PipelineSession::makeRanks() {
   }
   for (std::unique_ptr<RankRuntime> &rank : ranks)
     rank->start();
-  // Those that are not the head's wait for its end on threads of their own;
-  // what breaks them reaches the head as an error.
+  // Ranks other than the head wait for its end on their own threads; what
+  // breaks them reaches the head as an error.
   for (size_t rank = 1; rank < ranks.size(); ++rank)
     servers.emplace_back(
         [this, rank] { (void)ranks[rank]->serve(/*terminated=*/nullptr); });

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How long steps are, by their rows: what a cluster's description says of a
-// device (docs/Clusters.md). Memory is faster at some moments than at others,
-// and steps of all row counts should meet the same moments: they take turns.
+// Measures the time of steps by their rows, for a device's entry in a cluster's
+// description (docs/Clusters.md). Steps of different row counts take turns, so
+// that all meet the same moments of faster and slower memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,10 +29,10 @@ namespace {
 
 constexpr int64_t usualContext = 32;
 
-/// What steps of one row count took.
+/// The times of steps of one row count.
 struct MeasuredStep {
   int64_t rows = 0;
-  std::vector<double> seconds; ///< in the order of the turns
+  std::vector<double> seconds; ///< in the order of turns
 
   double median() const {
     std::vector<double> sorted = seconds;
@@ -43,19 +43,19 @@ struct MeasuredStep {
   }
 };
 
-/// Sequences of which each wants one token more, and steps that give it to some
-/// of them.
+/// Sequences that each lack one token, and steps that compute it for some of
+/// them.
 class StepRunner {
 public:
-  /// `model` has room for `count` sequences, and for steps of `stepRows` rows.
+  /// `model` must have room for `count` sequences and steps of `stepRows` rows.
   StepRunner(LocalModel &model, int64_t stepRows, int64_t count)
       : model(model), batch(stepRows, count), tokens(size_t(count)),
         greatest(size_t(count), {OutputRequest::Greatest}) {}
 
   /// Opens all sequences and computes all positions but the last one.
   Status fill();
-  /// Seconds of a step with one row each of the first `rows` sequences, which
-  /// are then as before.
+  /// Returns the seconds of a step with one row each of the first `rows`
+  /// sequences, and then restores these.
   Expected<double> run(int64_t rows);
 
 private:
@@ -66,13 +66,13 @@ private:
   LocalModel &model;
   StepBatch batch;
   std::vector<SequenceId> sequences;
-  std::vector<int32_t> tokens; ///< of each sequence at the last position
-  std::vector<OutputRequest> greatest; ///< as servers want most tokens
-  std::mt19937_64 random;              // the same tokens in every process
+  std::vector<int32_t> tokens; ///< of each sequence, at the last position
+  std::vector<OutputRequest> greatest; ///< what servers mostly request
+  std::mt19937_64 random;              // gives the same tokens in every process
 };
 
-/// The batch, which is empty then. Here an interrupt ends it all: to fill
-/// caches can take minutes.
+/// Computes and clears the batch. An interrupt ends the command here too,
+/// because filling caches can take minutes.
 Status StepRunner::compute() {
   if (batch.rows() == 0)
     return {};
@@ -120,8 +120,8 @@ Expected<double> StepRunner::run(int64_t rows) {
   return taken.count();
 }
 
-/// In each turn in another order, so that no row count always follows the same
-/// one, whose clock rate and caches it would inherit.
+/// Measures in a different order in each turn, so that no row count always
+/// follows the same one and inherits its clock rate and caches.
 Expected<std::vector<MeasuredStep>> measure(StepRunner &runner,
                                             const StepsOptions &options) {
   std::vector<MeasuredStep> steps;
@@ -130,7 +130,7 @@ Expected<std::vector<MeasuredStep>> measure(StepRunner &runner,
   std::vector<size_t> order(steps.size());
   std::iota(order.begin(), order.end(), 0);
   std::mt19937_64 random;
-  // The first turn finds caches and pages as no other does.
+  // The first turn does not count, because caches and pages are cold.
   for (int64_t turn = 0; turn <= options.repeats; ++turn) {
     std::ranges::shuffle(order, random);
     for (size_t i : order) {
@@ -163,10 +163,10 @@ std::string toJson(const std::vector<MeasuredStep> &times,
   return json.text() + "\n";
 }
 
-/// A device's `steps` in a cluster's description.
+/// Returns a device's `steps` for a cluster's description.
 std::string toYaml(const std::vector<MeasuredStep> &times,
                    const Engine &engine) {
-  text::JsonWriter name; // a string of JSON is one of YAML
+  text::JsonWriter name; // a string in JSON is also one in YAML
   name.string(engine.descriptor().name);
   std::string text = "steps:\n  model: " + name.text() +
                      "\n  context: " + std::to_string(engine.contextLength()) +
@@ -180,8 +180,8 @@ std::string toYaml(const std::vector<MeasuredStep> &times,
   return text;
 }
 
-/// Without -c rows attend to a few positions, which the shortest of contexts
-/// may not have.
+/// Makes the engine. Without -c, rows attend to a few positions, or to fewer if
+/// the context is shorter.
 Expected<std::unique_ptr<Engine>> makeEngine(const ProgramImage &image,
                                              EngineOptions options) {
   Expected<std::unique_ptr<Engine>> engine = Engine::create(image, options);
@@ -200,14 +200,14 @@ Status checkUse(const Engine &engine) {
   return engine.checkOptions();
 }
 
-/// Of all sequences, and of steps that fill them.
+/// Returns what all sequences and the steps that fill them need.
 EngineNeeds needsOf(int64_t sequences, const Engine &engine) {
   EngineNeeds needs;
   needs.outputs = needs.sequences = sequences;
   needs.rows =
       std::max(sequences, std::min(engine.options().prefillChunk,
                                    sequences * (engine.contextLength() - 1)));
-  // As a server's, which is what steps are measured for.
+  // Like a server, for which steps are measured.
   needs.resident = true;
   return needs;
 }

@@ -1,4 +1,4 @@
-//===- TokenList.cpp - token ids as users write them ----------------------===//
+//===- TokenList.cpp - parsing of token ids from users --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view separators = ", \t\r\n";
 
-/// Reads all of `text` as a number.
+/// Parses all of `text` as a number.
 template <typename T> bool readWhole(std::string_view text, T &out) {
   auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), out);

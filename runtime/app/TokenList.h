@@ -1,4 +1,4 @@
-//===- TokenList.h - token ids as users write them ------------------------===//
+//===- TokenList.h - parsing of token ids from users ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,12 +17,12 @@
 
 namespace sluice::app {
 
-/// Reads ids separated by commas, blanks or newlines, in any number: "5,6,7".
-/// Errors name the word that is not a token id, and its place: "word 3 'x7' is
-/// not a token id".
+/// Parses any number of ids, separated by commas, blanks or newlines: "5,6,7".
+/// An error names the word that is not a token id, and its place: "word 3 'x7'
+/// is not a token id".
 Expected<std::vector<int32_t>> parseTokenList(std::string_view text);
 
-/// Reads a logit bias, `ID+VALUE`, `ID-VALUE` or `ID=VALUE`; the value may be
+/// Parses a logit bias, `ID+VALUE`, `ID-VALUE` or `ID=VALUE`; the value may be
 /// `inf`, so that `12-inf` forbids a token.
 Expected<std::pair<int32_t, double>> parseLogitBias(std::string_view text);
 

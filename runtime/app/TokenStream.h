@@ -1,12 +1,12 @@
-//===- TokenStream.h - one request's tokens -------------------------------===//
+//===- TokenStream.h - the tokens of one request --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Where the tokens of one request come from: a model in this thread, or a
-// pipeline of stages. Who reads a stream makes text of it.
+// The source of one request's tokens: a model in this thread, or a pipeline of
+// stages. The caller turns the tokens into text.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +26,7 @@ namespace sluice::app {
 
 using StreamClock = std::chrono::steady_clock;
 
+/// The log-probabilities of a token.
 struct TokenReport {
   TokenLogProbability chosen;
   std::vector<TokenLogProbability> top;
@@ -33,29 +34,29 @@ struct TokenReport {
 
 struct StreamedToken {
   int32_t token = 0;
-  std::optional<TokenReport> report; // where the request asked for it
-  StreamClock::time_point at;        // when it was known
+  std::optional<TokenReport> report; // if requested
+  StreamClock::time_point at;        // when the token was known
 };
 
-/// One request. Thread-compatible.
+/// The tokens of one request. Not thread-safe.
 class TokenStream {
 public:
   virtual ~TokenStream() = default;
 
-  /// Takes the prompt. Whether it is computed: not where the user has
-  /// interrupted that, nor where it goes on elsewhere.
+  /// Takes the prompt. Returns whether it has been computed: false if the user
+  /// has interrupted that, or if it is computed elsewhere.
   virtual Expected<bool> start(std::span<const int32_t> prompt) = 0;
 
-  /// Waits for the next token; nullopt: there is none, and finish() says why. A
-  /// token that ends the text is not among them.
+  /// Waits for the next token. Returns nullopt if there is none; finish() then
+  /// says why. A token that ends the text is not returned.
   virtual Expected<std::optional<StreamedToken>> next() = 0;
   virtual FinishReason finish() const = 0;
 
-  /// No more tokens are wanted: a stop string has come.
+  /// Ends the request, because a stop string has come.
   virtual void stop() {}
 
-  /// Logits of the prompt's last token; empty where they are not in this
-  /// process. Valid until the first next().
+  /// Returns the logits of the prompt's last token; empty if they are not in
+  /// this process. Valid until the first next().
   virtual std::span<const float> promptLogits() const { return {}; }
 };
 

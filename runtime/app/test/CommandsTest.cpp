@@ -38,7 +38,7 @@ TEST_F(CommandsTest, ScoreAgreesWithGeneration) {
   double sum = 0;
   for (size_t i = 1; i < 93; ++i) {
     sum -= scored["token_logprobs"][i].get<double>();
-    // The rows were computed one at a time there and together here.
+    // There, rows were computed one at a time; here, together.
     if (i >= 3) {
       EXPECT_EQ(scored["token_logprobs"][i],
                 generated["logprobs"][i - 3]["logprob"]);
@@ -151,7 +151,7 @@ TEST_F(CommandsTest, InfoDescribesTheProgram) {
 TEST_F(CommandsTest, InfoCountsTheCacheOfTheTypeThatIsAskedFor) {
   const Arguments rounded = {"info", "-c", "64", "--cache-type", "q8_0"};
   json info = runJson(rounded);
-  // A scale for each 32 dimensions.
+  // There is a scale for each 32 dimensions.
   int64_t bytes = 2 * (hidden + hidden / 32 * 4);
   EXPECT_EQ(info["memory"]["cache_type"], "q8_0");
   EXPECT_EQ(info["memory"]["cache_bytes_per_token"], bytes);
@@ -163,7 +163,7 @@ TEST_F(CommandsTest, InfoCountsTheCacheOfTheTypeThatIsAskedFor) {
             runJson({"info", "-c", "64"}));
 }
 
-/// Chunks are as long as the checkpoints allow, and guesses join their steps.
+/// Chunks are as long as the checkpoints permit, and guesses join their steps.
 TEST_F(CommandsTest, InfoCountsTheStepsOfAPipeline) {
   ExecutableDescriptor stages = inStages(program);
   stages.plan.ranks = {
@@ -182,7 +182,7 @@ TEST_F(CommandsTest, InfoCountsTheStepsOfAPipeline) {
   EXPECT_EQ(info["programs"][0]["arena_bytes"], steps.rows * rowFloats * 4);
   EXPECT_EQ(info["programs"][1]["arena_bytes"],
             (steps.rows * secondRowFloats + steps.outputs * outputFloats) * 4);
-  // A shorter chunk that was asked for; more guesses than others have.
+  // A shorter chunk is requested, and there are more guesses.
   stages.plan.ranks[0].roles.push_back({RankRole::Kind::Draft, 0});
   ProgramDescriptor draft = program.programs[0];
   draft.name = "draft";
@@ -237,7 +237,7 @@ TEST_F(CommandsTest, ADeviceThatTheProgramHasNoCodeFor) {
   EXPECT_THAT(runFailing(with({"--cache-type", "f16"}), 1),
               HasSubstr("on the CPU the cache is f32 or q8_0"));
   EXPECT_EQ(run(with({"--device", "cpu"})).code, 0);
-  // Nobody is told of GPUs by a program that knows none.
+  // A program without code for GPUs does not mention them.
   Finished automatic = run(with({"--device", "auto"}));
   EXPECT_EQ(automatic.code, 0);
   EXPECT_EQ(automatic.err, "");
@@ -276,7 +276,7 @@ TEST_F(CommandsTest, MoreThreadsThanCoresAreWarnedOf) {
                   " for this process; threads beyond that slow it down\n"));
 }
 
-/// Of a process that may run on one processor the others do not count.
+/// Only the processors on which the process may run count.
 TEST_F(CommandsTest, CoresAreThoseThatTheProcessMayUse) {
   const cpu::AffinityMask all = cpu::AffinityMask::ofThisThread();
   cpu::AffinityMask({all.processors().front()}).apply();

@@ -1,4 +1,4 @@
-//===- CpuTeamTest.cpp - the threads that compute -------------------------===//
+//===- CpuTeamTest.cpp - the threads that compute on a CPU ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,7 +30,7 @@ TEST(CpuTeam, ProcessorsAsText) {
     EXPECT_EQ(processorsOf(toText(set)), set);
 }
 
-/// A rank of another version may say anything.
+/// A rank of another version may send any text.
 TEST(CpuTeam, WhatIsNoListEndsIt) {
   EXPECT_THAT(processorsOf("1,2,"), ElementsAre(1, 2));
   EXPECT_THAT(processorsOf("1,3-2"), ElementsAre(1));
@@ -77,7 +77,7 @@ TEST(CpuTeam, PartsAreOfThreadsAndOfCores) {
   EXPECT_EQ(team.part(0, 9).threads, 1);
 }
 
-/// What the team's note is.
+/// Returns the note that the team writes.
 std::string noteOf(const CpuTeam &team, bool isPinned) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(team.makePool()->isPinned(), isPinned);

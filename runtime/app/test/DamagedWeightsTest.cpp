@@ -1,13 +1,13 @@
-//===- DamagedWeightsTest.cpp - weights that are not what they were -------===//
+//===- DamagedWeightsTest.cpp - weights that have changed -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What users see of weights that are damaged, changed or cut short: before the
-// first step, when the server starts, and under the running server. No process
-// goes on with them, and none ends without a word.
+// What users see if weights are damaged, changed or truncated: before the first
+// step, when the server starts, and while it runs. No process goes on with such
+// weights, and each ends with a message.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,11 +55,11 @@ protected:
     file << with;
   }
 
-  /// A server that listens, and has been through its weights once.
+  /// Starts a server and waits until it listens and has read its weights once.
   pid_t startServer(const Arguments &more = {}) {
     Arguments arguments = {"serve", "--port", "0"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    fs::remove(folder + "/stderr"); // of the one before
+    fs::remove(folder + "/stderr"); // of the previous server
     pid_t process = start(arguments);
     for (int i = 0; i < 6000 && !says("serving "); ++i)
       std::this_thread::sleep_for(10ms);
@@ -81,7 +81,7 @@ protected:
   }
 
   json tokens;
-  // Of the packed file: behind the header's page and the norm.
+  // In the packed file, after the header's page and the norm.
   const uint64_t output = 4096 + 256;
 };
 
@@ -124,7 +124,7 @@ TEST_F(DamagedWeightsTest, VerifiedFirstEmbeddedWeightsAreRefused) {
 }
 
 TEST_F(DamagedWeightsTest, AChangedModelIsRefused) {
-  // Its identity is the one that it had: of a large file it is made of samples.
+  // The identity stays the same, because it only samples a large file.
   const WeightDescriptor &table = program.programs[0].weights[Embedding];
   model[table.offset + 200] ^= 1;
   writeFile(modelPath, model.data(), model.size());

@@ -1,13 +1,13 @@
-//===- FaultyCalls.cpp - system calls that fail when a test wants it ------===//
+//===- FaultyCalls.cpp - system calls that fail on demand -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A library to preload (LD_PRELOAD) into a program: it counts the program's
-// calls of several kinds, and has some of them fail. What it does stands in a
-// file that a test and the program map, SLUICE_FAULTS_FILE, as 64-bit numbers:
+// A library to preload (LD_PRELOAD) into a program. It counts the program's
+// calls of several kinds, and makes some of them fail. A file that a test and
+// the program map, SLUICE_FAULTS_FILE, controls it by 64-bit numbers:
 //
 //   [0]      the kind whose calls fail (below), from 1 on; 0: none
 //   [1]      the first call that fails, counted from 0
@@ -16,9 +16,9 @@
 //   [3 + n]  calls of kind n so far
 //   [11]     seconds by which the clock of the day is wrong
 //
-// A test sets a counter back to begin anew while the program runs. With
-// SLUICE_FAULTS_SHOW each call that fails, and where the process breaks down,
-// is shown on standard error, by the addresses that led there.
+// A test resets a counter to start again while the program runs. With
+// SLUICE_FAULTS_SHOW, the stack addresses of each failing call, and of a crash,
+// are written to standard error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,7 @@
 #include <unistd.h>
 
 extern "C" {
-// glibc's own, which need not be looked up.
+// glibc's own function, which needs no lookup.
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *memory, size_t bytes);
@@ -53,34 +53,34 @@ namespace {
 
 enum Kind : int64_t {
   Allocate = 1,
-  Thread,     ///< to start one
-  Descriptor, ///< to open one
-  Write,      ///< to a file
-  Map,        ///< a file, or memory
+  Thread,     ///< starting a thread
+  Descriptor, ///< opening a descriptor
+  Write,      ///< writing to a file
+  Map,        ///< mapping a file or memory
   Connect,
-  Send, ///< to a socket
+  Send, ///< sending to a socket
   kinds
 };
 
 struct Control {
   std::atomic<int64_t> kind, first, count, failed;
-  std::atomic<int64_t> calls[kinds - 1]; ///< from kind 1 on
+  std::atomic<int64_t> calls[kinds - 1]; ///< [kind - 1]
   std::atomic<int64_t> clockSeconds;
 };
 static_assert(offsetof(Control, clockSeconds) == 11 * sizeof(int64_t));
 
-/// Null where the program was started without it.
+/// Null if the program was started without SLUICE_FAULTS_FILE.
 Control *control = nullptr;
-bool isShown = false; ///< each call that fails
+bool isShown = false; ///< whether to show failing calls
 
-/// Where the call was made; `addr2line -e PROGRAM -f -C -i` reads it.
+/// Shows where the call was made; `addr2line -e PROGRAM -f -C -i` reads it.
 void show() {
   constexpr int max = 40;
   void *calls[max];
   ::backtrace_symbols_fd(calls, ::backtrace(calls, max), STDERR_FILENO);
 }
 
-/// Before main(), and before the libraries that are loaded after this one.
+/// Runs before main(), and before libraries that are loaded later.
 __attribute__((constructor)) void mapControl() {
   isShown = std::getenv("SLUICE_FAULTS_SHOW");
   if (isShown) {
@@ -106,7 +106,7 @@ __attribute__((constructor)) void mapControl() {
     control = static_cast<Control *>(mapped);
 }
 
-/// Counts a call. Whether it is to fail, with this error.
+/// Counts a call. Returns whether it must fail; sets errno to `error` then.
 bool fails(Kind kind, int error) {
   if (!control)
     return false;
@@ -121,14 +121,14 @@ bool fails(Kind kind, int error) {
   return true;
 }
 
-/// The function that this library stands before.
+/// Returns the function that this library replaces.
 template <typename Function> Function *next(const char *name) {
   return reinterpret_cast<Function *>(::dlsym(RTLD_NEXT, name));
 }
 
 } // namespace
 
-// The name once: NEXT(open)(path, flags).
+// Calls the replaced function: NEXT(open)(path, flags).
 #define NEXT(function)                                                         \
   ([] {                                                                        \
     static auto *const found = next<decltype(function)>(#function);            \
@@ -256,7 +256,7 @@ int clock_gettime(clockid_t clock, timespec *time) {
   return result;
 }
 
-// The same by the names that programs with large files call them by.
+// The same functions under the names for large files.
 int open64(const char *path, int flags, ...) {
   va_list more;
   va_start(more, flags);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What users see of `generate`: the JSON object, streamed text that is always
-// valid UTF-8, how a text ends, and that neither batch mates nor chunks nor
-// threads change a bit of the logits.
+// What users see of `generate`: the JSON object; streamed text, which is always
+// valid UTF-8; how a text ends; and that batch mates, chunks and threads do not
+// change a bit of the logits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ Arguments operator+(Arguments left, const Arguments &right) {
 
 const Arguments base = {"generate", "--tokens", "5,6,7"};
 
-/// What must not depend on how fast the machine is.
+/// Returns the part of the result that does not depend on the machine's speed.
 json withoutTimes(json result) {
   result.erase("timing");
   result.erase("tokens_per_second");
@@ -88,7 +88,7 @@ TEST_F(GenerateTest, NothingButTheTokensDecidesTheLogits) {
   }
 }
 
-/// 8 bits round, and not much; f32 is what nobody has to ask for.
+/// A cache of 8 bits rounds slightly; f32 is the default.
 TEST_F(GenerateTest, TheCacheHasTheTypeThatIsAskedFor) {
   std::string prompt = "1";
   for (int i = 2; i <= 70; ++i)
@@ -120,7 +120,7 @@ TEST_F(GenerateTest, LogitsReadBackExactly) {
 }
 
 TEST_F(GenerateTest, FillsTheContext) {
-  // Of prompt and output together.
+  // The limit is that of prompt and output together.
   json result = runJson(base + Arguments{"-n", "-1"});
   EXPECT_EQ(result["tokens"].size(), size_t(context - 3));
   result = runJson(base + Arguments{"-n", "1000", "-c", "10"});
@@ -152,7 +152,7 @@ TEST_F(GenerateTest, SamplesRepeatably) {
   };
   json greedy = tokens({});
   EXPECT_EQ(tokens({"--temperature", "0"}), greedy);
-  // A sampling option alone asks for temperature 1.
+  // A sampling option alone implies temperature 1.
   json sampled = tokens({"--seed", "7"});
   EXPECT_NE(sampled, greedy);
   EXPECT_EQ(tokens({"--seed", "7"}), sampled);
@@ -229,7 +229,7 @@ TEST_F(GenerateTest, EndsBeforeStopStrings) {
   result = runJson(letters + Arguments{"--stop", "aab"});
   EXPECT_EQ(result["text"], "aaaaaaaaa");
   EXPECT_EQ(run(letters + Arguments{"--stop", "aab"}).out, "aaaaaaaaa\n");
-  // Text that option parsers like to take for lists.
+  // CLI11 would read this text as a list.
   EXPECT_EQ(run(letters + Arguments{"--stop", "{}"}).out, "aaaaaaaaa\n");
 }
 

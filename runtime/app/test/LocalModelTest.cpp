@@ -36,7 +36,7 @@ protected:
     return made ? made.take() : nullptr;
   }
 
-  /// The message of a step of one row.
+  /// Returns the message of a step of one row.
   std::string stepMessage(LocalModel &model, SequenceId sequence,
                           int64_t position, int32_t token) {
     StepBatch batch(1, 1);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Invariant 1 from outside: stages, a draft and however it speculates leave
-// every token the same, at any temperature; and what a run reports of itself
-// adds up.
+// Tests invariant 1 from outside: stages, a draft and every mode of speculation
+// leave each token the same, at any temperature; also that the report of a run
+// is consistent.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ namespace {
 
 class PipelineTest : public ProgramTest {
 protected:
-  /// The tokens that the model generates as one program.
+  /// Returns the tokens that the model generates as one program.
   json reference(const Arguments &options) {
     describe(program);
     return runJson(base + options)["tokens"];
@@ -73,7 +73,8 @@ TEST_F(PipelineTest, SyncTakesAShortChainWhereNothingElseIsAsked) {
   EXPECT_EQ(counts["width"], 3);
 }
 
-/// 16-bit rows round, so tokens are those of the same format without guesses.
+/// 16-bit rows are rounded, so the reference uses the same format without
+/// guesses.
 TEST_F(PipelineTest, TokensAreTheSameWithShortActivations) {
   describe(withDraft(program, DraftPlacement::Own));
   for (const char *format : {"bf16", "f16"}) {
@@ -93,8 +94,8 @@ TEST_F(PipelineTest, TokensAreTheSameWithShortActivations) {
   }
 }
 
-/// A cache of 8 bits rounds a row by itself: as one program does, so does every
-/// schedule, with the caches of all ranks and of the draft.
+/// A cache of 8 bits rounds each row by itself, so every schedule gives the
+/// same tokens as one program, with the caches of all ranks and of the draft.
 TEST_F(PipelineTest, TokensAreTheSameWithAnEightBitCache) {
   for (const Arguments &sampling :
        {Arguments{"--cache-type", "q8_0"},
@@ -115,8 +116,8 @@ TEST_F(PipelineTest, TokensAreTheSameWithAnEightBitCache) {
   }
 }
 
-/// The oracle knows what the pipeline will say, and not what the model would
-/// with rows as they are computed.
+/// The oracle knows the tokens that the pipeline will generate, which differ
+/// from those of rows in full precision.
 TEST_F(PipelineTest, TheOraclesTruthIsThatOfShortActivations) {
   describe(withDraft(program, DraftPlacement::Own));
   int different = 0;
@@ -133,7 +134,7 @@ TEST_F(PipelineTest, TheOraclesTruthIsThatOfShortActivations) {
   EXPECT_GT(different, 0);
 }
 
-/// Without guesses the draft is not even there, where the plan has one.
+/// Without speculation, the plan's draft is not loaded.
 TEST_F(PipelineTest, ThePlainPipelineHasNoDraft) {
   std::string prompt = "1";
   for (int i = 2; i <= 80; ++i)
@@ -143,7 +144,7 @@ TEST_F(PipelineTest, ThePlainPipelineHasNoDraft) {
   json expected = runJson(longPrompt)["tokens"];
   for (DraftPlacement placement : {DraftPlacement::Own, DraftPlacement::Head}) {
     ExecutableDescriptor executable = withDraft(program, placement);
-    // Whoever loaded it would not find it.
+    // If the draft were loaded, it would not be found.
     executable.programs.back().name = executable.plan.draft->program = "absent";
     describe(executable);
     for (const Arguments &more :
@@ -168,8 +169,9 @@ TEST_F(PipelineTest, NothingIsGuessedBehindTheDraftsContext) {
       ExecutableDescriptor executable = withDraft(program, DraftPlacement::Own);
       executable.programs.back().contextLength = context;
       describe(executable);
-      // Measured times decide whether a guess pays, and on a busy machine one
-      // bad measurement outlasts a short context: some run of several guesses.
+      // Measured times decide whether a guess pays. On a busy machine, one bad
+      // measurement can outlast a short context, so one of several runs must
+      // have guesses.
       bool guesses = false;
       for (int run = 0; run < 5 && !guesses; ++run) {
         json result = runJson(base + Arguments{"--speculate", mode});
@@ -207,7 +209,7 @@ TEST_F(PipelineTest, ReportsAddUp) {
     EXPECT_LE(latency["p99"].get<double>(), latency["max"].get<double>());
     if (stage["name"] == "draft")
       continue;
-    // What came back dead has been computed by every stage.
+    // Rows that came back dead have been computed by every stage.
     EXPECT_GE(count("computed_dead"),
               speculation["computed_dead"].get<int64_t>());
     EXPECT_LE(count("computed_dead"), count("guesses"));
@@ -233,18 +235,18 @@ TEST_F(PipelineTest, LogProbabilitiesTravel) {
   }
 }
 
-/// What a trace holds, by rank.
+/// The contents of a trace, by rank.
 struct TraceCounts {
   std::map<int, int> lanes;
   std::map<std::string, std::map<int, int>> named;
-  std::map<int, int> messages;    ///< that arrived, of those it sent
-  std::map<int, double> shortest; ///< of them, in microseconds
+  std::map<int, int> messages;    ///< received messages, by sender
+  std::map<int, double> shortest; ///< the shortest of these, in microseconds
   int controls = 0;
 };
 
 TraceCounts countTrace(const json &trace) {
   TraceCounts counts;
-  std::map<int, double> began; // by the message's id
+  std::map<int, double> began; // [message id]
   for (const json &event : trace["traceEvents"]) {
     int rank = event["pid"];
     std::string name = event["name"], type = event["ph"];
@@ -278,15 +280,15 @@ TEST_F(PipelineTest, WritesATrace) {
   TraceCounts counts = countTrace(json::parse(file));
   for (int rank : {0, 1, 2})
     EXPECT_EQ(counts.lanes[rank], 3) << rank;
-  // The draft's steps on rank 0, each stage's on its own.
+  // The draft's steps are on rank 0, each stage's on its own rank.
   for (int rank : {0, 1, 2})
     EXPECT_GT(counts.named["step"][rank], 0) << rank;
   EXPECT_EQ(counts.named["token"][0], 60);
   EXPECT_EQ(counts.named["finish"][0], 1);
   EXPECT_GT(counts.named["launch"][0], 0);
   EXPECT_GT(counts.named["cancel"][0], 0);
-  // Rows, results and cancels travel; none arrives sooner than the link lets
-  // it, and each end knows of the other.
+  // There are rows, results and cancels. None arrives sooner than the link
+  // permits, and both ends have recorded it.
   for (int rank : {0, 1, 2}) {
     EXPECT_GT(counts.messages[rank], 0) << rank;
     EXPECT_GE(counts.shortest[rank], 100.0) << rank;
@@ -296,19 +298,19 @@ TEST_F(PipelineTest, WritesATrace) {
     EXPECT_EQ(counts.named["cancel seen"][rank], counts.named["cancel"][0]);
     EXPECT_GT(counts.named["frames at the door"][rank], 0) << rank;
   }
-  // A mark at the end of each step that threads have computed; the oracle
-  // computes nothing.
+  // Each step that threads have computed ends with a mark; the oracle computes
+  // nothing.
   for (int rank : {1, 2})
     EXPECT_GT(counts.named["barriers"][rank], 0) << rank;
   EXPECT_EQ(counts.named["barriers"][0], 0);
-  // Where rows leave depends on how the steps of the two meet.
+  // Where rows leave depends on the timing of the two stages.
   EXPECT_GT(counts.named["checkpoint"][1] + counts.named["checkpoint"][2], 0);
   EXPECT_EQ(counts.controls, 2 * counts.named["cancel"][0]);
   EXPECT_THAT(runFailing(base + Arguments{"--trace", "/nowhere/t"}, 1),
               HasSubstr("--trace"));
 }
 
-/// Also where tokens never let it wait.
+/// The interrupt also works if there is always a next token.
 TEST_F(PipelineTest, InterruptEndsTheTextBetweenQuickTokens) {
   describe(withDraft(program, DraftPlacement::Own));
   ::setenv("SLUICE_TEST_STEP_MS", "20", 1);
@@ -323,8 +325,8 @@ TEST_F(PipelineTest, InterruptEndsTheTextBetweenQuickTokens) {
   EXPECT_LT(object["tokens"].size(), 60u);
 }
 
-/// A step that goes on for long after the end of the text does not cost the
-/// text, and of a prompt that was not finished there is no speed.
+/// A step that still runs after the end of the text does not delay the text,
+/// and a prompt that was not finished has no speed.
 TEST_F(PipelineTest, WaitsForTheLastStep) {
   describe(withDraft(program, DraftPlacement::Own));
   ::setenv("SLUICE_TEST_STEP_MS", "6500", 1);
@@ -342,7 +344,7 @@ TEST_F(PipelineTest, WaitsForTheLastStep) {
   EXPECT_TRUE(object["timing"]["ttft_seconds"].is_null());
 }
 
-/// The plan's channels are those that frames go through.
+/// Frames use the plan's channels.
 TEST_F(PipelineTest, ChannelsAreAsBigAsPlanned) {
   json expected = reference({});
   ExecutableDescriptor executable = withDraft(program, DraftPlacement::Own);
@@ -356,7 +358,8 @@ TEST_F(PipelineTest, ChannelsAreAsBigAsPlanned) {
               HasSubstr("channels of 5 frames: head: frames in flight is 3"));
 }
 
-/// What the oracle is told is not part of the user's waiting.
+/// Computing the tokens for the oracle does not count as the user's waiting
+/// time.
 TEST_F(PipelineTest, TheOraclesTruthIsNotInTheTimes) {
   describe(withDraft(program, DraftPlacement::Own));
   ::setenv("SLUICE_TEST_STEP_MS", "20", 1);

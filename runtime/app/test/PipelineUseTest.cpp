@@ -1,12 +1,11 @@
-//===- PipelineUseTest.cpp - what a pipeline is not asked for -------------===//
+//===- PipelineUseTest.cpp - wrong uses of a pipeline ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Nothing that was asked for is left out in silence, and what cannot be done is
-// said once.
+// No option is silently ignored, and an impossible request is reported once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -93,7 +92,7 @@ TEST_F(PipelineUseTest, RefusesWhatWouldHaveNoEffect) {
   refuses(emulation(folder) + Arguments{"--emulate-draft", "draft"},
           "--emulate-draft: this program has no draft");
   describe(withDraft(program, DraftPlacement::Own));
-  // These do what they say.
+  // These options have an effect.
   Arguments plain = base + Arguments{"--speculate", "off"};
   EXPECT_EQ(runJson(plain + Arguments{"--logits"})["last_logits"].size(),
             size_t(vocab));
@@ -101,8 +100,8 @@ TEST_F(PipelineUseTest, RefusesWhatWouldHaveNoEffect) {
   runJson(plain);
 }
 
-/// What is wrong with the command line every rank finds out by itself, and the
-/// first says it.
+/// Every rank finds an error of the command line by itself, and the first rank
+/// reports it.
 TEST_F(PipelineUseTest, WrongUsageIsSaidOnce) {
   describe(withDraft(program, DraftPlacement::Own));
   struct Case {
@@ -136,8 +135,8 @@ TEST_F(PipelineUseTest, WrongUsageIsSaidOnce) {
   EXPECT_THAT(runFailing(base, 1), HasSubstr("error: rank 1: "));
 }
 
-/// Emulated messages are stamped with the time of their arrival, by a clock
-/// that two machines do not share.
+/// Emulated messages carry the time of their arrival, by a clock that two
+/// machines do not share.
 TEST_F(PipelineUseTest, EmulatesOnOneMachineOnly) {
   describe(withDraft(program, DraftPlacement::Own));
   {

@@ -30,7 +30,7 @@ void ProgramTest::SetUp() {
   std::string pattern = testing::TempDir() + "programXXXXXX";
   ASSERT_NE(mkdtemp(pattern.data()), nullptr);
   folder = pattern;
-  // A link would do, but a program finds its files by its real path.
+  // Copied, not linked, because a program finds its files by its real path.
   fs::copy_file(SLUICE_TEST_PROGRAM, executable());
   model = modelBytes();
   modelPath = folder + "/model.bin";
@@ -109,7 +109,7 @@ nlohmann::json ProgramTest::runJson(std::vector<std::string> arguments) {
   arguments.push_back("--json");
   Finished result = run(arguments);
   EXPECT_EQ(result.code, 0) << result.err;
-  // Tests have as many threads as they like, on any machine.
+  // Tests may use more threads than the machine has.
   if (!result.err.starts_with("model: warning: -t "))
     EXPECT_EQ(result.err, "");
   nlohmann::json parsed =

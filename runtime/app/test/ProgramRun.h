@@ -1,4 +1,4 @@
-//===- ProgramRun.h - the test program in a folder of its own -------------===//
+//===- ProgramRun.h - runs of the test program ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@
 
 namespace sluice::test {
 
-/// What a process left.
+/// The result of a process.
 struct Finished {
   int code = -1; // exit status, or 128 + the signal's number
   std::string out;
@@ -40,7 +40,7 @@ protected:
   /// the special token <s>, 257 is </s>.
   void addTokenizer();
 
-  /// Starts the program; its output goes to files, or stdout to `output`.
+  /// Starts the program; its output goes to files, or stdout goes to `output`.
   pid_t start(const std::vector<std::string> &arguments,
               const std::string &output = "", int input = -1);
   Finished finish(pid_t process);
@@ -50,12 +50,12 @@ protected:
     return finish(start(arguments, output));
   }
 
-  /// Runs with --json, expects success and nothing on stderr but a warning of
-  /// threads, and parses.
+  /// Runs the program with --json and parses the output. Expects success, and
+  /// only a warning about threads on stderr.
   nlohmann::json runJson(std::vector<std::string> arguments);
 
-  /// Expects an exit status and one line on stderr, nothing on stdout; returns
-  /// the line.
+  /// Runs the program. Expects an exit status, one line on stderr and no
+  /// output; returns the line.
   std::string runFailing(const std::vector<std::string> &arguments, int code);
 
   std::string folder;

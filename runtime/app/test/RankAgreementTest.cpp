@@ -1,4 +1,4 @@
-//===- RankAgreementTest.cpp - tests of ranks that agree ------------------===//
+//===- RankAgreementTest.cpp - tests of the agreement of ranks ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// What each rank of a job comes to, each on a thread of its own.
+/// Returns the result of each rank of a job, each run on its own thread.
 template <typename T, typename Fn>
 std::vector<T> onRanks(int64_t ranks, Fn body) {
   auto job = comm::makeInprocJob(ranks);
@@ -38,7 +38,7 @@ std::vector<T> onRanks(int64_t ranks, Fn body) {
   return all;
 }
 
-/// The decision of all ranks, and what rank 0 says of it.
+/// Returns the decision of all ranks, and the notes of rank 0.
 std::pair<bool, std::vector<std::string>>
 agree(const std::vector<DeviceFinding> &found) {
   std::vector<std::string> notes;
@@ -76,7 +76,8 @@ TEST(RankAgreement, WhatOthersSayIsOneLine) {
   EXPECT_THAT(notes, ElementsAre("rank 1: no driver ; all ranks use the CPU"));
 }
 
-/// Says when it has sent something; else as the one that it stands before.
+/// Reports when it has sent something; otherwise like the communicator behind
+/// it.
 class TellsOfSending final : public comm::Communicator {
 public:
   TellsOfSending(comm::Communicator &inner, std::promise<void> &sent)
@@ -111,7 +112,7 @@ private:
   std::promise<void> &sent;
 };
 
-/// What comes while the patience ends has come, and the ranks go on.
+/// A message that arrives just at the deadline counts, and the ranks go on.
 TEST(RankAgreement, AMessageAtTheDeadlineIsTaken) {
   std::promise<void> sent;
   auto results = onRanks<Expected<bool>>(2, [&](comm::Communicator &comm) {
@@ -166,7 +167,7 @@ TEST(RankAgreement, RefusesOtherMessages) {
   }
 }
 
-/// A rank that is alive and says nothing.
+/// A rank is alive and sends nothing.
 TEST(RankAgreement, DoesNotWaitForEver) {
   std::promise<void> ended;
   auto results = onRanks<Status>(3, [&](comm::Communicator &comm) {

@@ -1,4 +1,4 @@
-//===- RowTransportTest.cpp - tests of how rows travel --------------------===//
+//===- RowTransportTest.cpp - tests of the transport of rows --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,7 +35,7 @@ TEST(RowTransport, SaysWhyNotByNccl) {
             "rank 0 has NCCL 2.28.9, and rank 1 2.18.3");
 }
 
-/// It has no GPU and needs no library.
+/// Such a rank has no GPU and needs no library.
 TEST(RowTransport, RanksWithoutAStageAreNotAsked) {
   EXPECT_EQ(obstacle({headOnly, one, two}), "");
   EXPECT_EQ(obstacle({headOnly, headOnly, two}), "");

@@ -1,4 +1,4 @@
-//===- ServingOptionsTest.cpp - what the requests of a server share -------===//
+//===- ServingOptionsTest.cpp - the limits of concurrent requests ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,8 @@ using cpu::CacheFormat;
 
 namespace {
 
-/// A layer with one kv head of 64 dimensions: pages of 32 tokens take 16 KiB as
-/// f32 and 4.5 KiB as q8_0.
+/// Returns an executable with one layer and one KV head of 64 dimensions: pages
+/// of 32 tokens take 16 KiB as f32 and 4.5 KiB as q8_0.
 ExecutableDescriptor oneLayer() {
   ExecutableDescriptor executable;
   executable.programs.resize(2);
@@ -38,7 +38,7 @@ TEST(ServingOptionsTest, PagesAreWhatTheBytesHold) {
   };
   EXPECT_EQ(pages(CacheFormat::F32), 64);
   EXPECT_EQ(pages(CacheFormat::Q8_0), 227); // 2^20 / 4608
-  // The stage where a page takes most decides.
+  // The stage with the largest pages decides.
   executable.programs[1].caches = {{.kvHeads = 2, .headDim = 64},
                                    {.kvHeads = 2, .headDim = 64}};
   EXPECT_EQ(pages(CacheFormat::F32), 16);

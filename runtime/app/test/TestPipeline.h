@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Plans of TestProgram.cpp's programs with a draft, and options to run them.
+// Plans of TestProgram.cpp's programs with a draft, and options for running
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +30,8 @@ inline Arguments operator+(Arguments left, const Arguments &right) {
 
 inline const Arguments base = {"generate", "--tokens", "5,6,7,8,9", "-n", "60"};
 
-/// Two stages, each on a rank of its own, and a draft that is the whole model
-/// again: every guess of it comes true.
+/// Returns an executable with two stages, each on its own rank, and a draft
+/// that equals the whole model, so that every guess is right.
 inline ExecutableDescriptor withDraft(ExecutableDescriptor executable,
                                       DraftPlacement placement) {
   ProgramDescriptor draft = executable.programs[0];

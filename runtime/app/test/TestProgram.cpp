@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Stands in for what the compiler emits, so that everything around it can be
-// tested without a compiler: the symbols of runtime/app/Program.h and step
-// functions of TestModel.h's model, linked with the runtime's main(). Unlike an
-// emitted program, it reads its descriptor and tokenizer from files beside it
+// Replaces the compiler's output, so that the rest can be tested without a
+// compiler: it has the symbols of runtime/app/Program.h and step functions of
+// TestModel.h's model, linked with the runtime's main(). Unlike an emitted
+// program, it reads its descriptor and tokenizer from files beside it
 // (<executable>.json, <executable>.tokenizer) before main() runs, so that one
 // executable serves all tests. SLUICE_TEST_STEP_MS makes its steps slow.
 //
@@ -84,8 +84,8 @@ struct TestStep {
   int64_t rowBegin() { return rows * thread / threads; }
   int64_t rowEnd() { return rows * (thread + 1) / threads; }
 
-  /// Lets dead rows leave; `value` is the one that is used later. False when no
-  /// row is left.
+  /// Lets dead rows leave; `value` is the tensor that is used later. Returns
+  /// false if no row is left.
   bool checkpoint(float *value) {
     int64_t living = sluice_checkpoint(step, thread);
     if (living == 0 || living == rows)
@@ -119,7 +119,7 @@ struct TestStep {
     sluice_barrier(step, thread);
   }
 
-  /// `outputOffset`: where the rows of outputs begin, in floats a row.
+  /// `outputOffset` is where the rows of outputs begin, in floats of a row.
   void score(const float *value, int64_t weight, int64_t outputOffset) {
     float *out = arena + outputOffset * rowCapacity;
     float *quantized = out + quantizedOffset * outputCapacity;
@@ -179,7 +179,7 @@ extern "C" const SluiceProgramEntry sluice_program_table[] = {
 extern "C" const uint64_t sluice_program_table_size =
     std::size(sluice_program_table);
 
-// No code for a GPU.
+// There is no code for a GPU.
 extern "C" const SluiceGraphEntry sluice_program_graph_table[] = {{}};
 extern "C" const uint64_t sluice_program_graph_table_size = 0;
 extern "C" const uint8_t sluice_program_cuda_image[] = {0};

@@ -16,10 +16,10 @@
 
 namespace sluice::test {
 
-/// Floats a row of the second stage: what it received.
+/// Floats of a row of the second stage, which it receives.
 constexpr int64_t secondRowFloats = hidden;
 
-/// The executable of testDescriptor() as two stages on one rank.
+/// Returns the executable of testDescriptor() as two stages on one rank.
 inline ExecutableDescriptor inStages(ExecutableDescriptor executable) {
   ProgramDescriptor first = executable.programs[0];
   first.name = "main.s0";

@@ -1,4 +1,4 @@
-//===- TokenListTest.cpp - token ids and biases as users write them -------===//
+//===- TokenListTest.cpp - parsing of token ids and biases ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The whole server as a process, under requests of all kinds at once: equal
-// requests get equal answers, whoever leaves is no matter, and it ends in
-// order. Under a sanitizer this is where all threads of a server meet.
+// Runs the whole server as a process, with requests of all kinds at once: equal
+// requests get equal answers, clients may leave at any time, and the server
+// ends properly. Under a sanitizer, this tests all threads of a server
+// together.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +45,7 @@ protected:
     ASSERT_NE(port, 0);
   }
 
-  /// What the server says when it is ready; 0: it has not said so.
+  /// Returns the port from the server's first message; 0 if it has not come.
   uint16_t waitForPort() const {
     constexpr std::string_view mark = "at http://127.0.0.1:";
     for (int i = 0; i < 6000; ++i) {
@@ -76,7 +77,7 @@ protected:
     json parsed = json::parse(answer.body, nullptr, false);
     return parsed.is_object() ? parsed["choices"].dump() : "";
   }
-  /// Begins a stream, reads some of it, and goes.
+  /// Begins a stream, reads some of it, and leaves.
   void leaveAStream() const {
     TestClient client(port);
     const json body = {{"prompt", "left"},
