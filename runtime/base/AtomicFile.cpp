@@ -27,20 +27,22 @@ std::string folderOf(const std::string &path) {
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
-/// A file without a name in `folder`, which vanishes with the process; -1 where
-/// the file system has none, or where it could not be given a name later.
+/// Opens a file without a name in `folder`, which vanishes with the process.
+/// Returns -1 if the file system has no such files, or if it could not be named
+/// later.
 int openNameless(const std::string &folder, mode_t mode) {
   if (::access("/proc/self/fd", X_OK) != 0)
     return -1;
   return ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
 }
 
-/// A file with a name of its own, put in place of the Xs of `path`.
+/// Opens a file with a unique name, made by replacing the Xs of `path`.
 int openNamed(std::string &path, mode_t mode) {
   int fd = ::mkostemp(path.data(), O_CLOEXEC);
   if (fd < 0)
     return -1;
-  // mkostemp makes a file for its owner alone; give it the asked permissions.
+  // mkostemp() makes a file for its owner only; this sets the requested
+  // permissions.
   mode_t mask = ::umask(0);
   ::umask(mask);
   (void)::fchmod(fd, mode & ~mask);
@@ -138,14 +140,14 @@ Status AtomicFile::rewrite(uint64_t offset, const void *data, size_t size) {
 }
 
 void AtomicFile::startWriteback() {
-  // Advice only: commit() waits for all of it in any case.
+  // Only advice: commit() waits for all bytes in any case.
   (void)::sync_file_range(fd, off64_t(started), off64_t(written - started),
                           SYNC_FILE_RANGE_WRITE);
   started = written;
 }
 
-/// A file cannot take the name of another one in one step: it gets one that is
-/// free, and is renamed.
+/// Gives the file a name. A nameless file cannot replace another in one step,
+/// so it gets a free name first and is then renamed.
 Status AtomicFile::nameTemporary() {
   std::string self = readablePath();
   std::string stem = target + "." + std::to_string(::getpid()) + ".";
@@ -171,7 +173,7 @@ Status AtomicFile::sync() {
   do {
     error = ::fdatasync(fd) == 0 ? 0 : errno;
   } while (error == EINTR);
-  // Some file systems have nothing to wait for and say EINVAL.
+  // Some file systems cannot sync and report EINVAL.
   if (error != 0 && error != EINVAL)
     return failure(target, ": cannot write: ", std::strerror(error));
   return {};
@@ -182,10 +184,10 @@ Status AtomicFile::commit() {
     ::close(std::exchange(fd, -1));
     return {};
   }
-  // It may have been read since.
+  // It may have become an input since create().
   if (Status s = checkIsNoInput(target); !s.ok())
     return s;
-  // Space that was reserved for more is not part of the file.
+  // Removes reserved space behind the content.
   if (reserved > written && ::ftruncate(fd, off_t(written)) != 0)
     return failure(target, ": cannot write: ", std::strerror(errno));
   if (Status s = sync(); !s.ok())

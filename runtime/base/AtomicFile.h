@@ -17,22 +17,22 @@
 
 namespace sluice {
 
-/// Writes a temporary file in the folder of `path` and renames it over `path`
-/// on commit(). Without a commit, or after an error, the temporary is gone and
-/// an older file at `path` stays as it was; also when the process is killed,
-/// where the file system has files without a name. Not thread-safe. A device,
-/// as /dev/null, is written as it is, at once.
+/// Writes a temporary file in the folder of `path`, and renames it to `path` on
+/// commit(). Without a commit, or after an error, the temporary is removed and
+/// an older file at `path` stays unchanged; on file systems with nameless
+/// files, also if the process is killed. Not thread-safe. A device such as
+/// /dev/null is written directly.
 ///
 ///   Expected<AtomicFile> file = AtomicFile::create(path);
 ///   if (Status s = file->write(data, size); !s.ok()) return s;
 ///   return file->commit();
 class AtomicFile {
 public:
-  /// Errors: the folder is missing or not writable; there is something else
-  /// than a file or a device, or a file that this process reads (InputFiles.h).
-  /// `mode` are the finished file's permissions before the process's umask.
-  /// From now on a limit on the size of files is an error, as a full disk is,
-  /// and not a signal.
+  /// Fails if the folder is missing or not writable, or if `path` is neither a
+  /// file nor a device, or is a file that this process reads (InputFiles.h).
+  /// `mode` gives the finished file's permissions before the process's umask.
+  /// From now on, a limit on the size of files causes an error, like a full
+  /// disk, instead of a signal.
   static Expected<AtomicFile> create(const std::string &path,
                                      mode_t mode = 0666);
 
@@ -40,40 +40,41 @@ public:
   AtomicFile &operator=(AtomicFile &&) = delete;
   ~AtomicFile();
 
-  /// Takes the disk's space for the file's first `size` bytes before they are
-  /// written, where the file system can. Error: a full disk.
+  /// Reserves disk space for the file's first `size` bytes, if the file system
+  /// can. Fails if the disk is full.
   Status reserve(uint64_t size);
-  /// Whether all that was written so far has its space: the disk cannot be
-  /// found full any more.
+  /// Returns whether all bytes written so far had reserved space, so that the
+  /// disk cannot be full for them.
   bool hasSpace() const { return written <= reserved; }
 
-  /// Appends; a short write (a full disk) is an error that names the file.
+  /// Appends bytes. Fails, naming the file, if not all can be written (a full
+  /// disk).
   Status write(const void *data, size_t size);
   Status write(std::string_view text) {
     return write(text.data(), text.size());
   }
 
-  /// Writes over bytes that were written before, all of them in front of
-  /// position(), which stays. Error: as write()'s.
+  /// Overwrites bytes that lie before position(), which does not change. Fails
+  /// as write() does.
   Status rewrite(uint64_t offset, const void *data, size_t size);
 
-  /// Bytes written so far.
+  /// Returns the number of bytes written so far.
   uint64_t position() const { return written; }
 
-  /// Lets the disk begin with what was written so far, so that commit() has
-  /// less to wait for.
+  /// Lets the disk begin to store the bytes written so far, so that commit()
+  /// waits for less.
   void startWriteback();
 
-  /// By this path what was written so far can be read, until commit(), and
-  /// zeros up to what was reserved.
+  /// Returns a path from which the bytes written so far can be read until
+  /// commit(), with zeros up to the reserved size.
   std::string readablePath() const;
 
-  /// Waits until the disk has the bytes. After an error they may be gone for
-  /// those who have mapped them, too.
+  /// Waits until the disk has stored the bytes. After an error, the bytes may
+  /// be lost even in mappings of the file.
   Status sync();
 
-  /// Waits until the disk has the bytes, then renames the temporary to its
-  /// final name: not even after a power cut is there half a file.
+  /// Waits until the disk has stored the bytes, then renames the temporary to
+  /// its final name. Even a power cut does not leave a partial file.
   Status commit();
 
 private:
@@ -81,16 +82,16 @@ private:
   Status nameTemporary();
 
   std::string target;
-  std::string temporary; ///< empty while the temporary has no name
+  std::string temporary; ///< empty if the temporary has no name yet
   int fd = -1;
   bool isDevice = false;
   uint64_t written = 0;
   uint64_t reserved = 0;
-  uint64_t started = 0; ///< of these, those that the disk was told to write
+  uint64_t started = 0; ///< bytes of `written` that startWriteback() has passed
 };
 
-/// Writes a whole file at once, or to standard output for "-". Nothing is left
-/// at `path` after an error.
+/// Writes a whole file at once, or to standard output for "-". After an error
+/// there is no new file at `path`.
 Status writeFile(const std::string &path, std::string_view bytes);
 
 } // namespace sluice

@@ -1,4 +1,4 @@
-//===- BriefWait.h - waiting for what is about to come --------------------===//
+//===- BriefWait.h - waiting for events that come soon --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,19 +14,19 @@
 
 namespace sluice {
 
-/// Waiting: first in the processor, for some ten microseconds (a pause is some
-/// 40 to 140 cycles), then by giving the processor away again and again, which
-/// costs next to nothing where nobody else wants it and helps where this team's
-/// own threads do, and only then, where the caller wants it, asleep. The second
-/// part is about as long as what happens between two steps, as waking up takes
-/// long. Where others want the processor, it is over after longestYield: each
-/// turn then takes milliseconds, and who has slept gets the next one sooner
-/// than who has used up its own for looking.
+/// Waits in three phases. First it spins in the processor, for about ten
+/// microseconds (a pause takes about 40 to 140 cycles). Then it yields the
+/// processor again and again, which costs little if no other thread wants it,
+/// and helps if the team's own threads do. That phase is about as long as what
+/// happens between two steps, because waking a thread takes long. Last, if the
+/// caller wants it, it sleeps. If other processes want the processor, each
+/// yield takes milliseconds, so yielding ends after longestYield: the scheduler
+/// favours a thread that has slept over one that has used up its time.
 constexpr int waitPauses = 200;
 constexpr int waitYields = 400;
 constexpr std::chrono::microseconds longestYield{500};
 
-/// Waits for ready() for a bounded time, about; whether it came true.
+/// Waits for ready() for a short, limited time. Returns whether it became true.
 template <typename Ready> bool waitBriefly(Ready ready) {
   for (int i = 0; i < waitPauses; ++i) {
     if (ready())

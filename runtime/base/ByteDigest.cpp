@@ -1,4 +1,4 @@
-//===- ByteDigest.cpp - telling whether bytes are still the same ----------===//
+//===- ByteDigest.cpp - a digest that detects changed bytes ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@
 
 using namespace sluice;
 
-/// The bytes that were added since the last whole block.
+/// The bytes since the last full block.
 struct ByteDigest::Block {
   XXH3_state_t state;
   uint64_t bytes = 0;

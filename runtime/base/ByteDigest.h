@@ -1,16 +1,16 @@
-//===- ByteDigest.h - telling whether bytes are still the same ------------===//
+//===- ByteDigest.h - a digest that detects changed bytes -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A digest of all of a weight's bytes, computed at memory's rate (XXH3), by
-// which a damaged or changed weight is found. Any accident changes it, but for
-// one in 2^64; whoever changes bytes on purpose can keep it as it is.
+// Computes a digest of all bytes of a weight at the speed of memory (XXH3), to
+// detect a damaged or changed weight. An accidental change is missed with a
+// probability of 2^-64; a deliberate one can keep the digest.
 //
-// It is made of the digests of blocks, so that several threads can share a
-// weight, and one thread can stop after any block.
+// The digest is made of the digests of blocks, so that several threads can
+// share a weight, and a thread can stop after any block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,16 +24,16 @@
 
 namespace sluice {
 
-/// Of a block, all but the last.
+/// The size of all blocks but the last one.
 constexpr uint64_t digestBlockBytes = uint64_t(1) << 20;
 
-/// Of one block: at most digestBlockBytes.
+/// Returns the digest of one block, of at most digestBlockBytes.
 uint64_t digestBlock(std::span<const uint8_t> block);
 
-/// Of bytes whose blocks have these digests, in order.
+/// Returns the digest of bytes from the digests of their blocks, in order.
 uint64_t digestOfBlocks(std::span<const uint64_t> blocks);
 
-/// The same for bytes that come in pieces of any size. Thread-compatible.
+/// Computes the same digest from pieces of any size. Not thread-safe.
 class ByteDigest {
 public:
   ByteDigest();
@@ -42,7 +42,7 @@ public:
 
   void add(std::span<const uint8_t> bytes);
 
-  /// Of all that was added; the next bytes are the first of another digest.
+  /// Returns the digest of all bytes added, and starts a new digest.
   uint64_t finish();
 
 private:
@@ -50,8 +50,8 @@ private:
 
   void endBlock();
 
-  std::unique_ptr<Block> block; // that is not full yet
-  std::vector<uint64_t> blocks; // digests of those that are
+  std::unique_ptr<Block> block; // the current, partial block
+  std::vector<uint64_t> blocks; // digests of the full blocks
 };
 
 } // namespace sluice

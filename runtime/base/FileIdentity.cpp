@@ -1,4 +1,4 @@
-//===- FileIdentity.cpp - telling whether a file is still the same --------===//
+//===- FileIdentity.cpp - a hash that detects changed files ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,15 +1,15 @@
-//===- FileIdentity.h - telling whether a file is still the same ----------===//
+//===- FileIdentity.h - a hash that detects changed files -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// An executable refers to its model's files, and a packed cache was made from
-// them. Reading gigabytes at each start to see that they have not changed would
-// cost more than packing saves, so an identity hashes the size and samples: the
-// first bytes (where formats keep their headers) and short runs spread evenly
-// over the whole file.
+// Detects that a file has changed. An executable refers to its model's files,
+// and a packed cache was made from them. Reading gigabytes at each start would
+// cost more than packing saves, so the identity hashes the size and samples of
+// the content: the first bytes, where formats keep their headers, and short
+// runs spread evenly over the whole file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,13 +24,13 @@
 
 namespace sluice {
 
-/// FNV-1a over `bytes`, continuing from `seed`. Not for adversaries.
+/// FNV-1a over `bytes`, continuing from `seed`. Not safe against adversaries.
 uint64_t fnv1a(std::span<const uint8_t> bytes,
                uint64_t seed = 0xcbf29ce484222325u);
 
-/// Sixteen hex digits: a hash of the size, the first MiB and 4 KiB from each of
-/// 256 places spread evenly over the file, its last 4 KiB among them. A file
-/// smaller than 2 MiB is hashed whole.
+/// Returns sixteen hexadecimal digits: a hash of the size, the first MiB and 4
+/// KiB from each of 256 places spread evenly over the file, the last of which
+/// is its end. A file smaller than 2 MiB is hashed completely.
 std::string fileIdentity(std::span<const uint8_t> bytes);
 
 } // namespace sluice

@@ -1,13 +1,14 @@
-//===- Guarded.h - exceptions as errors -----------------------------------===//
+//===- Guarded.h - conversion of exceptions to errors ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Where exceptions end: in the body of each thread, main() included. The
-// project throws none, but containers report a lack of memory by one, and one
-// that leaves a thread ends the process without a word.
+// Converts exceptions to errors. The body of each thread, including main(),
+// must be guarded: the project throws no exceptions, but containers throw if
+// memory runs out, and an exception that leaves a thread ends the process
+// without a message.
 //
 //   if (Status s = guarded([&] { return step(); }); !s.ok())
 //     fail(s);
@@ -24,8 +25,8 @@
 
 namespace sluice {
 
-/// Calls `body`, which returns a Status or an Expected<T>; an exception becomes
-/// an error.
+/// Calls `body`, which returns a Status or an Expected<T>, and converts an
+/// exception to an error.
 template <typename Fn> auto guarded(Fn &&body) -> decltype(body()) {
   try {
     return body();

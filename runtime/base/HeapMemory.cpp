@@ -1,4 +1,4 @@
-//===- HeapMemory.cpp - what the allocator holds --------------------------===//
+//===- HeapMemory.cpp - a memory reserve, and trimming the heap -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,12 +15,13 @@
 
 using namespace sluice;
 
-/// Mapped, not allocated: so giving one up gives address space back, which any
-/// thread can have.
+/// Pieces are mapped, not allocated, so that freeing one gives back address
+/// space that any thread can use.
 static constexpr size_t pieceBytes = size_t{1} << 20;
 static std::array<std::atomic<void *>, 8> reserve;
 
-/// Called by `new` when there is no memory; returning means to try again.
+/// The new-handler, which `new` calls if there is no memory; it tries again on
+/// return.
 static void giveUpPiece() {
   for (std::atomic<void *> &piece : reserve)
     if (void *kept = piece.exchange(nullptr)) {
@@ -38,7 +39,7 @@ void sluice::keepMemoryReserve() {
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     void *none = nullptr;
     if (kept != MAP_FAILED && !piece.compare_exchange_strong(none, kept))
-      ::munmap(kept, pieceBytes); // somebody else was faster
+      ::munmap(kept, pieceBytes); // another thread was faster
   }
   std::set_new_handler(giveUpPiece);
 }

@@ -1,12 +1,12 @@
-//===- HeapMemory.h - what the allocator holds ----------------------------===//
+//===- HeapMemory.h - a memory reserve, and trimming the heap -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// For programs that run for long and must survive that there is no memory for a
-// moment.
+// For programs that run for a long time and must survive a short lack of
+// memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,18 +17,18 @@
 
 namespace sluice {
 
-/// From now on some pieces of 1 MiB are kept back, of which one is given up
-/// each time that `new` finds no memory, and it is tried again. So a lack that
-/// lasts for a moment harms nobody, and what allocates a little while an
-/// exception passes, in order to free a lot, finds some. The pieces are only
-/// reserved, not touched. Call it again now and then, to have those back that
-/// were given up. Thread-safe.
+/// Keeps a reserve of pieces of 1 MiB. When `new` finds no memory, one piece is
+/// freed and the allocation is tried again. So a short lack of memory harms
+/// nothing, and code that allocates a little while an exception passes, in
+/// order to free a lot, succeeds. The pieces are only reserved address space,
+/// never touched. Must be called again from time to time to replace freed
+/// pieces. Thread-safe.
 void keepMemoryReserve();
 
-/// Gives back to the system what the allocator holds and nobody uses, if that
-/// is more than `min` bytes; glibc keeps whatever lies below something that
-/// is in use. Returns whether it has. Takes some milliseconds for each 100 MiB,
-/// in which threads that allocate may wait. Thread-safe.
+/// Returns unused memory of the allocator to the system, if it is more than
+/// `min` bytes; glibc keeps everything that lies below memory in use. Returns
+/// whether it did. Takes some milliseconds for each 100 MiB, during which
+/// allocating threads may wait. Thread-safe.
 bool trimHeap(int64_t min);
 
 } // namespace sluice

@@ -1,4 +1,4 @@
-//===- HelpFormatter.cpp - what --help prints -----------------------------===//
+//===- HelpFormatter.cpp - the layout of --help ---------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,8 @@
 
 using namespace sluice;
 
-/// Commands have names; what has none is a group of options.
+/// Returns the commands, or the groups of options, which are apps without a
+/// name.
 static std::vector<const CLI::App *> commandsOf(const CLI::App &app,
                                                 bool areNamed) {
   return app.get_subcommands([areNamed](const CLI::App *each) {
@@ -19,7 +20,7 @@ static std::vector<const CLI::App *> commandsOf(const CLI::App &app,
   });
 }
 
-/// Those of a group of options, which has --help of the command's beside them.
+/// Returns the options of a group without --help, which the command also has.
 static std::vector<const CLI::Option *> ownOptions(const CLI::App &group) {
   return group.get_options([&group](const CLI::Option *option) {
     return option != group.get_help_ptr();

@@ -1,4 +1,4 @@
-//===- HelpFormatter.h - what --help prints -------------------------------===//
+//===- HelpFormatter.h - the layout of --help -----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,14 +12,14 @@
 
 namespace sluice {
 
-/// Formats help for all command lines that CLI11 reads: in lines of 80 columns,
-/// a value by the name that stands for it (the option's type_name, and not what
-/// CLI11 and its checks make of types), and what is given exactly once (a group
-/// of options) first. An option's text has to say what values it takes.
+/// Formats the help of all command lines that CLI11 parses, in lines of 80
+/// columns. Values are shown by the option's type_name, not by CLI11's types
+/// and checks, and an entry that must be given exactly once (a group of
+/// options) comes first. So an option's text has to say which values it takes.
 ///
 ///   app.formatter(std::make_shared<HelpFormatter>());
 ///
-/// Commands that are added later have it too.
+/// Commands that are added later use it too.
 class HelpFormatter : public CLI::Formatter {
 public:
   HelpFormatter() { label("Positionals", "Arguments:"); }
@@ -39,8 +39,8 @@ public:
   std::string make_option_desc(const CLI::Option *option) const override;
 
 private:
-  /// What stands on the left, and what it means: beside it where there is room,
-  /// else below.
+  /// Returns an entry with `left` on the left, and `text` beside it if there is
+  /// room, else below.
   std::string entry(const std::string &left, const std::string &text) const;
 };
 

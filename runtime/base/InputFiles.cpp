@@ -19,17 +19,17 @@ using namespace sluice;
 
 namespace {
 
-/// What a file is called by whatever name: device, inode, and when it was made,
-/// as an inode is used again once its file is gone.
+/// Identifies a file: device, inode, and time of creation, because inodes are
+/// reused.
 using File = std::array<uint64_t, 5>;
 
-/// As statx() takes `folder`, `path` and `flags`. Nothing where there is no
-/// such file.
+/// Identifies a file by statx(), whose arguments these are. Returns nullopt if
+/// there is no such file.
 std::optional<File> identify(int folder, const char *path, int flags) {
   struct statx info = {};
   if (::statx(folder, path, flags, STATX_INO | STATX_BTIME, &info) != 0)
     return std::nullopt;
-  // Some file systems do not know when, and leave zeros.
+  // Some file systems do not know the time of creation, and leave zeros.
   return File{info.stx_dev_major, info.stx_dev_minor, info.stx_ino,
               uint64_t(info.stx_btime.tv_sec), info.stx_btime.tv_nsec};
 }
@@ -39,7 +39,8 @@ struct Notes {
   std::set<File> files; ///< guarded by `mutex`
 };
 
-/// Never destroyed: threads may still read files while the process ends.
+/// Never destroyed, because threads may still read files while the process
+/// ends.
 Notes &notes() {
   static auto *all = new Notes;
   return *all;

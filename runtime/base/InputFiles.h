@@ -5,16 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A file that is read must not be written: a model that is named as its own
-// output would be lost. What is read and what is written meet nowhere else, so
-// the process as a whole remembers what it reads. MappedFile notes its files by
-// itself, and AtomicFile refuses to replace one that was noted.
+// Prevents the process from writing a file that it reads: a model that is named
+// as its own output would be lost. Readers and writers are in different code,
+// so the process as a whole remembers the files that it reads. MappedFile notes
+// its files itself, and AtomicFile refuses to replace a noted file.
 //
 //   noteInput(path);                 // something else than MappedFile reads it
 //   Status s = checkIsNoInput(path); // about to be written
 //
-// Files are told apart by device and inode, so links to a file are the file. A
-// note stays until the process ends or the file is gone. Thread-safe.
+// Files are identified by device and inode, so links to a file count as the
+// file. A note stays until the process ends or the file is gone. Thread-safe.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,14 +27,14 @@
 
 namespace sluice {
 
-/// Notes the file at `path` as one that this process reads. Nothing where there
-/// is no such file.
+/// Notes the file at `path` as one that this process reads. Does nothing if
+/// there is no such file.
 void noteInput(const std::string &path);
 
-/// The same for a file that is open.
+/// Notes an open file.
 void noteInput(int fd);
 
-/// Error: the file at `path` was noted.
+/// Fails if the file at `path` was noted.
 Status checkIsNoInput(const std::string &path);
 
 } // namespace sluice

@@ -1,13 +1,13 @@
-//===- Insist.h - what has to be done even without memory -----------------===//
+//===- Insist.h - retrying when memory runs out ---------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// When one thread hands something over to another, it must not be lost on the
-// way: the request that waits for it would wait for ever, and need not be the
-// one that has used up the memory.
+// Retries an operation that must not fail, such as handing an object from one
+// thread to another: if the object were lost, a request would wait for it for
+// ever, although another request may have used up the memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,10 +24,10 @@
 namespace sluice {
 
 /// Calls `body` until it finds the memory that it needs, which other threads
-/// give back meanwhile. `body` must leave everything as it was when it throws
-/// std::bad_alloc. After two seconds without success the process is stuck, and
-/// ends with status 1 and a message. The caller must not hold a mutex that
-/// those who give memory back may need.
+/// free meanwhile. `body` must change nothing if it throws std::bad_alloc.
+/// After two seconds without success, ends the process with status 1 and a
+/// message. The caller must not hold a mutex that the threads that free memory
+/// may need.
 template <typename Body> void insist(Body &&body) {
   constexpr int maxTries = 2000;
   for (int tries = 0; tries < maxTries; ++tries) {
@@ -41,8 +41,8 @@ template <typename Body> void insist(Body &&body) {
   _exit(1);
 }
 
-/// Calls `body` with `lock` held, which is released between two tries: `body`
-/// must look anew at what the mutex guards each time. Returns with `lock` held.
+/// Calls `body` with `lock` held, and releases it between two tries, so `body`
+/// must read the guarded state again each time. Returns with `lock` held.
 template <typename Body>
 void insist(std::unique_lock<std::mutex> &lock, Body &&body) {
   insist([&] {

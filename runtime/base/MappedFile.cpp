@@ -1,4 +1,4 @@
-//===- MappedFile.cpp - a file's bytes, mapped read-only ------------------===//
+//===- MappedFile.cpp - read-only mapping of a file -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@ Expected<MappedFile> MappedFile::open(const std::string &path, FileUse use,
                                       const std::string &name) {
   MappedFile file;
   file.name = name.empty() ? path : name;
-  // Without blocking: opening a pipe would wait for its writer.
+  // Non-blocking, because opening a pipe would wait for its writer.
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0)
     return failure(path, ": cannot open: ", std::strerror(errno));
@@ -39,7 +39,7 @@ Expected<MappedFile> MappedFile::open(const std::string &path, FileUse use,
   if (length > 0)
     address = ::mmap(nullptr, length, PROT_READ, MAP_PRIVATE, fd, 0);
   const int reason = errno;
-  ::close(fd); // before what may throw
+  ::close(fd); // before code that may throw
   if (address == MAP_FAILED)
     return failure(path, ": cannot map: ", std::strerror(reason));
   file.base = static_cast<const uint8_t *>(address);
@@ -88,7 +88,7 @@ const uint8_t *MappedFile::range(uint64_t offset, uint64_t count) const {
 }
 
 void MappedFile::releasePages() const {
-  // Advice only: a kernel that ignores it costs memory, not correctness.
+  // Only advice: a kernel that ignores it costs memory, not correctness.
   if (base)
     (void)::madvise(const_cast<uint8_t *>(base), length, MADV_DONTNEED);
 }

@@ -1,4 +1,4 @@
-//===- MappedFile.h - a file's bytes, mapped read-only --------------------===//
+//===- MappedFile.h - read-only mapping of a file -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,19 +18,19 @@
 namespace sluice {
 
 enum class FileUse : uint8_t {
-  Input,      ///< never replaced by this process (InputFiles.h)
-  Replaceable ///< which it may write anew, as a cache
+  Input,      ///< this process never replaces it (InputFiles.h)
+  Replaceable ///< this process may replace it, like a cache
 };
 
-/// A regular file mapped read-only for as long as the object lives. Moving it
-/// keeps the addresses. Reading from several threads is safe. Where the file is
-/// cut short meanwhile, or the disk fails, reading ends the process with a line
-/// that names the file (MappingFaults.h).
+/// A regular file, mapped read-only while the object lives. Moving the object
+/// keeps the addresses. Several threads may read. If the file is truncated
+/// meanwhile, or the disk fails, reading ends the process with a line that
+/// names the file (MappingFaults.h).
 class MappedFile {
 public:
-  /// Maps the whole file. Errors: cannot open, not a regular file, cannot map.
-  /// An empty file maps to an empty span. `name`: the path that the file is
-  /// going to have, where it has none yet; empty: `path`.
+  /// Maps the whole file; an empty file gives an empty span. Fails if the file
+  /// cannot be opened or mapped, or is not a regular file. `name` is the path
+  /// that the file will have later, if it has none yet; empty: `path`.
   static Expected<MappedFile> open(const std::string &path,
                                    FileUse use = FileUse::Input,
                                    const std::string &name = "");
@@ -42,18 +42,18 @@ public:
   const std::string &path() const { return name; }
   std::span<const uint8_t> bytes() const { return {base, length}; }
 
-  /// What the system said of the file when it was opened.
+  /// Returns the file's attributes from when it was opened.
   const struct stat &info() const { return about; }
 
-  /// Whether the file still has its path, rather than another one or none.
+  /// Returns whether this file is still at its path.
   bool isInPlace() const;
 
-  /// The `count` bytes at `offset`, or nullptr where they are not all inside
-  /// the file.
+  /// Returns the `count` bytes at `offset`, or nullptr if they are not all
+  /// inside the file.
   const uint8_t *range(uint64_t offset, uint64_t count) const;
 
-  /// Tells the kernel that what was read is not needed soon: it is no longer
-  /// this process's memory, and comes back when it is touched.
+  /// Tells the kernel that the pages read so far are not needed soon. They stop
+  /// counting as this process's memory and are read again when touched.
   void releasePages() const;
 
 private:

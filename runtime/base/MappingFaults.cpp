@@ -1,4 +1,4 @@
-//===- MappingFaults.cpp - files that fail while they are mapped ----------===//
+//===- MappingFaults.cpp - error messages for failing mappings ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,14 +22,13 @@ using namespace sluice;
 
 namespace {
 
-/// One mapped file. The handler may read the list at any time, so that a
-/// mapping is never freed: once forgotten, it has no length and is used for the
-/// next file.
+/// One mapped file. The handler may read the list at any time, so a mapping is
+/// never freed: when it is forgotten, its length becomes 0 and it is reused.
 struct Mapping {
   std::atomic<const uint8_t *> base = nullptr;
-  /// Written last: its release store publishes the others.
+  /// Written last: its release store publishes the other members.
   std::atomic<size_t> length = 0;
-  std::string path, shown; // as it is opened; as it is written
+  std::string path, shown; // real path; path as shown
   Mapping *next = nullptr;
 
   bool contains(const uint8_t *address) const {
@@ -41,11 +40,11 @@ struct Mapping {
 static_assert(std::atomic<const uint8_t *>::is_always_lock_free &&
               std::atomic<size_t>::is_always_lock_free);
 
-std::mutex changing; // of the list, which is read without it
+std::mutex changing; // for changing the list, which is read without it
 std::atomic<Mapping *> mappings = nullptr;
 struct sigaction previous = {};
 
-// From here on to onBusError() nothing but what a signal handler may call.
+// Up to onBusError(), only functions that a signal handler may call.
 
 const Mapping *find(const uint8_t *address) {
   for (const Mapping *each = mappings.load(std::memory_order_acquire); each;
@@ -59,7 +58,7 @@ void say(std::string_view text) {
   (void)!::write(STDERR_FILENO, text.data(), text.size());
 }
 
-/// Why the bytes at `address` cannot be read.
+/// Returns why the bytes at `address` cannot be read.
 std::string_view reasonOf(const Mapping &mapping, const siginfo_t &info) {
   if (info.si_code == BUS_MCEERR_AR || info.si_code == BUS_MCEERR_AO)
     return "this machine's memory has failed where it is mapped";
@@ -72,7 +71,7 @@ std::string_view reasonOf(const Mapping &mapping, const siginfo_t &info) {
 }
 
 [[noreturn]] void end(const Mapping &mapping, const siginfo_t &info) {
-  // Another thread may be here already: its line is enough.
+  // If another thread is here already, its line is enough.
   static std::atomic_flag ending;
   while (ending.test_and_set())
     ::pause();
@@ -93,7 +92,7 @@ void passOn(int number, siginfo_t *info, void *context) {
     return;
   if (previous.sa_handler != SIG_IGN && previous.sa_handler != SIG_DFL)
     return previous.sa_handler(number);
-  // Takes effect on return from the handler.
+  // Takes effect when the handler returns.
   ::signal(number, SIG_DFL);
   ::raise(number);
 }
@@ -115,7 +114,7 @@ void installHandler() {
   ::sigaction(SIGBUS, &ours, nullptr);
 }
 
-/// One that was forgotten, or a new one. Under `changing`.
+/// Returns a forgotten mapping, or a new one. Called with `changing` locked.
 Mapping &takeMapping() {
   for (Mapping *each = mappings; each; each = each->next)
     if (each->length == 0)
@@ -135,7 +134,8 @@ void sluice::noteMapping(const uint8_t *base, size_t length,
   std::lock_guard lock(changing);
   Mapping &mapping = takeMapping();
   mapping.path = path;
-  mapping.shown = Status::error(path).message(); // which is on one line
+  // A Status replaces control characters.
+  mapping.shown = Status::error(path).message();
   mapping.base.store(base, std::memory_order_relaxed);
   mapping.length.store(length, std::memory_order_release);
 }

@@ -1,4 +1,4 @@
-//===- NearestName.cpp - what a misspelt word may have meant --------------===//
+//===- NearestName.cpp - suggestions for misspelt words -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,8 @@
 
 using namespace sluice;
 
-/// How many changes turn one word into the other (optimal string alignment).
+/// Returns how many changes turn one word into the other (optimal string
+/// alignment).
 static size_t countChanges(std::string_view a, std::string_view b) {
   // changes[i][j]: from the first i letters of `a` to the first j of `b`.
   std::vector<std::vector<size_t>> changes(a.size() + 1,
@@ -35,7 +36,7 @@ static size_t countChanges(std::string_view a, std::string_view b) {
 
 std::string sluice::nearestName(std::string_view word,
                                 std::span<const std::string> names) {
-  constexpr size_t longest = 64; // no option's name is longer
+  constexpr size_t longest = 64; // no option has a longer name
   constexpr size_t minPrefix = 3;
   std::string nearest;
   size_t min = longest;

@@ -1,4 +1,4 @@
-//===- NearestName.h - what a misspelt word may have meant ----------------===//
+//===- NearestName.h - suggestions for misspelt words ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,11 +14,11 @@
 
 namespace sluice {
 
-/// The one of `names` that `word` was probably meant to be: the first of those
-/// that the fewest changes turn it into, where a change is a letter too many,
-/// too few or another one, or two letters that have changed places. A name
-/// whose prefix the word is counts as one change away. Empty where even the
-/// nearest needs more changes than a third of its letters.
+/// Returns the name that `word` was probably meant to be: the first of those
+/// with the fewest changes, where a change is a letter too many, too few or
+/// wrong, or two swapped letters. A name that begins with `word` counts as one
+/// change away. Returns "" if even the nearest name needs more changes than a
+/// third of its letters.
 std::string nearestName(std::string_view word,
                         std::span<const std::string> names);
 

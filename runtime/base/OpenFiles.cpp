@@ -1,4 +1,4 @@
-//===- OpenFiles.cpp - how many files a process may open ------------------===//
+//===- OpenFiles.cpp - the limit of open files ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

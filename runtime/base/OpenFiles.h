@@ -1,4 +1,4 @@
-//===- OpenFiles.h - how many files a process may open --------------------===//
+//===- OpenFiles.h - the limit of open files ------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,10 +12,9 @@
 
 namespace sluice {
 
-/// Raises the process's limit on open files as far as its user may (from the
-/// soft to the hard one), and returns what holds then. The soft one is small,
-/// mostly 1024, for the sake of programs that use select(), which none of ours
-/// do. Thread-safe.
+/// Raises the process's limit of open files from the soft to the hard limit,
+/// and returns the new limit. The soft limit is small, mostly 1024, for
+/// programs that use select(), which ours do not. Thread-safe.
 int64_t raiseOpenFileLimit();
 
 } // namespace sluice

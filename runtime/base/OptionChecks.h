@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What CLI11's own checks let through, for all command lines that it reads, and
-// an option with such a check. Help texts do not spell these out; their errors
-// do.
+// Checks of options that CLI11 lacks, for all command lines that it parses, and
+// an option that has such a check. The checks do not appear in help texts, only
+// in errors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@
 
 namespace sluice {
 
-/// A number from `low` to `high`. Not a number is in no range.
+/// Checks that a value is a number from `low` to `high`; NaN is not.
 template <typename T> CLI::Validator within(T low, T high) {
   return CLI::Validator(
       [low, high](std::string &text) {
@@ -36,13 +36,13 @@ template <typename T> CLI::Validator within(T low, T high) {
       "");
 }
 
-/// One of these words.
+/// Checks that a value is one of these words.
 inline CLI::Validator oneOf(std::vector<std::string> words) {
   return CLI::IsMember(std::move(words)).description("");
 }
 
-/// A seed. The parser takes -1, and all that is too large, for the largest
-/// number.
+/// Checks that a value is a seed. CLI11 would take -1, and every number that is
+/// too large, as the largest number.
 inline CLI::Validator seed() {
   return CLI::Validator(
       [](std::string &text) {
@@ -56,8 +56,8 @@ inline CLI::Validator seed() {
       "");
 }
 
-/// A text with something in it: an empty one is mostly a variable that is not
-/// set.
+/// Checks that a text is not empty, which it mostly is because a variable of
+/// the shell is not set.
 inline CLI::Validator notEmpty() {
   return CLI::Validator(
       [](std::string &text) {
@@ -66,7 +66,8 @@ inline CLI::Validator notEmpty() {
       "");
 }
 
-/// Adds an option whose value is such a text; `type` stands for it in the help.
+/// Adds an option whose value is a non-empty text; `type` stands for it in the
+/// help.
 inline CLI::Option *addText(CLI::App &command, const char *name,
                             std::string &value, const char *type,
                             const char *help) {

@@ -1,4 +1,4 @@
-//===- ParseArguments.cpp - command lines that CLI11 reads ----------------===//
+//===- ParseArguments.cpp - parsing of command lines by CLI11 -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,18 +29,18 @@ std::string oneLine(std::string text) {
   return text;
 }
 
-/// The command that the user chose, or the program itself.
+/// Returns the command that the user chose, or the program itself.
 const CLI::App &chosenCommand(const CLI::App &app) {
   return app.get_subcommands().empty() ? app : *app.get_subcommands().front();
 }
 
-/// What the help is asked of: "demo", "demo serve".
+/// Returns the name for the help's request: "demo", "demo serve".
 std::string pathOf(const CLI::App &command) {
   const CLI::App *parent = command.get_parent();
   return (parent ? pathOf(*parent) + " " : "") + command.get_name();
 }
 
-/// The options that a command takes, without their dashes.
+/// Returns the options of a command, without their dashes.
 std::vector<std::string> optionNames(const CLI::App &command) {
   std::vector<std::string> names;
   for (const CLI::Option *option : command.get_options()) {
@@ -67,7 +67,7 @@ std::string didYouMean(const std::string &nearest) {
   return nearest.empty() ? "" : ", did you mean '" + nearest + "'?";
 }
 
-/// What is wrong with a word that `command` does not take.
+/// Returns the message for a word that `command` does not take.
 std::string explainStray(const CLI::App &command, const std::string &word) {
   const bool isProgram = command.get_parent() == nullptr;
   std::string where = isProgram ? "" : command.get_name() + ": ";
@@ -81,8 +81,8 @@ std::string explainStray(const CLI::App &command, const std::string &word) {
          (isProgram ? "program" : "command");
 }
 
-/// Reports the first word that nothing takes. Commands stand behind the
-/// program's own options.
+/// Reports the first unknown word. The program's own options come before the
+/// command.
 std::optional<ExitNow> findStray(const CLI::App &app) {
   for (const CLI::App *command : {&app, &chosenCommand(app)})
     for (const std::string &word : command->remaining())
@@ -120,7 +120,7 @@ std::optional<ExitNow> sluice::parseArguments(CLI::App &app, int argc,
       app.exit(error, out, ignored);
       return ExitNow{0, out.str(), ""};
     }
-    // What is missing otherwise may be what the stray word should have been.
+    // Another error may only be a consequence of an unknown word.
     if (std::optional<ExitNow> stray = findStray(app))
       return stray;
     return wrongUsage(oneLine(error.what()), pathOf(chosenCommand(app)));

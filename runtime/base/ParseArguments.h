@@ -1,4 +1,4 @@
-//===- ParseArguments.h - command lines that CLI11 reads ------------------===//
+//===- ParseArguments.h - parsing of command lines by CLI11 ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,26 +18,26 @@ class App;
 
 namespace sluice {
 
-/// The process ends now: text for stdout (help) or a usage error, one line for
-/// stderr.
+/// A request to end the process: with a text for stdout (help), or with a usage
+/// error as one line for stderr.
 struct ExitNow {
   int code = 0;
   std::string output;
   std::string error;
 };
 
-/// Wrong usage of what `command`, as "demo serve", has the help about.
+/// Returns a usage error; `command`, as "demo serve", is the one whose help to
+/// read.
 ExitNow wrongUsage(const std::string &message, const std::string &command);
 
-/// What is wrong with an option that is not among `names`, which are without
+/// Returns the message for an option that is not among `names`, which have no
 /// dashes: "unknown option '--prot', did you mean '--port'?".
 std::string unknownOption(const std::string &word,
                           std::span<const std::string> names);
 
-/// Reads the arguments. Where the process should end now, this says how: help
-/// or the version was asked for, or the usage is wrong. Of several mistakes the
-/// first word that nothing takes is reported, with the option or the command
-/// that it may have meant.
+/// Parses the arguments. Returns how the process should end, if help or the
+/// version was requested or the usage is wrong. If there are several mistakes,
+/// reports the first unknown word, with a suggestion.
 std::optional<ExitNow> parseArguments(CLI::App &app, int argc,
                                       const char *const *argv);
 

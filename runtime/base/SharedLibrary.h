@@ -1,5 +1,4 @@
-//===- SharedLibrary.h - functions of a library that is opened at run time
-//-===//
+//===- SharedLibrary.h - functions of a library opened at run time --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,21 +20,21 @@
 
 namespace sluice {
 
-/// Never closed: threads and exit handlers of such libraries live as long as
-/// the process does.
+/// A library that is opened at run time. It is never closed, because threads
+/// and exit handlers of such libraries live as long as the process.
 class SharedLibrary {
 public:
   enum class Symbols {
     Local,
-    Global ///< those that are loaded later see them
+    Global ///< visible to libraries that are loaded later
   };
 
-  /// Error: the loader's own text.
+  /// Fails with the loader's message.
   static Expected<SharedLibrary> open(const std::string &path,
                                       Symbols symbols = Symbols::Local);
 
-  /// Sets a pointer to what the library calls `name`. Error: "has no NAME", and
-  /// the pointer is null.
+  /// Sets a pointer to the library's function `name`. On failure, the error is
+  /// "has no NAME", and the pointer is null.
   template <typename T> Status find(const char *name, T *&pointer) const {
     pointer = reinterpret_cast<T *>(addressOf(name));
     return pointer ? Status() : failure("has no ", name);

@@ -31,8 +31,8 @@ void sluice::holdStandardDescriptors() {
   for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF)
       continue;
-    // The lowest number that is free is this one. Opened the wrong way round,
-    // so that it cannot be used.
+    // The lowest free number is this one. Opened for the wrong direction, so
+    // that it cannot be used.
     (void)::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }

@@ -14,17 +14,17 @@
 
 namespace sluice {
 
-/// Writes all of `text` to stdout at once, unbuffered, so that text streams.
-/// Errors: a full disk, a closed pipe.
+/// Writes all of `text` to stdout, unbuffered, so that it streams. Fails if the
+/// disk is full or the pipe closed.
 Status writeOutput(std::string_view text);
 
-/// To be called before any file is opened. Where the program was started with
-/// standard descriptors closed (`>&-`), the next files would get their numbers,
-/// and output and messages would be written into them: this opens /dev/null in
-/// their place, so that reading or writing them fails as it would have done.
+/// Opens /dev/null for standard descriptors that were closed when the program
+/// started (`>&-`). Otherwise the next files would get their numbers, and
+/// output and messages would be written into them. Reading or writing these
+/// descriptors still fails. Must be called before any file is opened.
 void holdStandardDescriptors();
 
-/// Writes one line to stderr. Nothing can be done when that fails.
+/// Writes one line to stderr; errors are ignored.
 void writeNote(std::string_view line);
 
 } // namespace sluice

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Every fallible call of the project returns a Status or an Expected<T>. The
-// message is one line that says what failed, where, and why; whoever reaches
-// the user prints it as it is. No exception crosses an interface.
+// message is one line that says what failed, where and why; it is shown to the
+// user unchanged. No exception crosses an interface.
 //
 //   Expected<MappedFile> file = MappedFile::open(path);
 //   if (!file)
@@ -34,9 +34,9 @@ public:
   /// Success.
   Status() = default;
 
-  /// `message` often quotes names from files that nobody vouches for: control
-  /// characters in it become '?', so that it stays one line and steers no
-  /// terminal.
+  /// Returns an error. Control characters in `message` become '?': it often
+  /// quotes names from untrusted files, and must stay one line and not control
+  /// a terminal.
   static Status error(std::string message) {
     for (char &c : message)
       if (static_cast<unsigned char>(c) < ' ' || c == '\x7f')
@@ -54,12 +54,12 @@ public:
     return text ? *text : none;
   }
 
-  /// An error whose message takes no memory, of which there is none.
+  /// Returns an error whose message needs no heap memory.
   static Status outOfMemory() noexcept { return error("out of memory"); }
 
-  /// The same error with `prefix: ` put before its message; success stays.
-  /// Without memory for that it is outOfMemory(): an error never becomes an
-  /// exception on its way.
+  /// Returns the error with `prefix: ` put before its message, or success. If
+  /// memory runs out, returns outOfMemory(), so that an error never becomes an
+  /// exception.
   Status withContext(std::string_view prefix) const noexcept {
     try {
       return ok() ? *this : error(std::string(prefix) + ": " + *text);
@@ -80,7 +80,7 @@ template <typename... Parts> Status failure(const Parts &...parts) {
   return Status::error(stream.str());
 }
 
-/// A value, or the error that stood in its way. Converts implicitly from both.
+/// A value, or the error why there is none. Both convert to it implicitly.
 template <typename T> class [[nodiscard]] Expected {
 public:
   Expected(T value) : held(std::move(value)) {}
@@ -91,7 +91,7 @@ public:
   bool ok() const { return held.has_value(); }
   explicit operator bool() const { return ok(); }
 
-  /// The error; success when there is a value.
+  /// Returns the error, or success if there is a value.
   const Status &status() const { return failed; }
 
   T &operator*() { return *held; }

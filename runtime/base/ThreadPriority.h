@@ -1,4 +1,4 @@
-//===- ThreadPriority.h - threads that others do not wait for -------------===//
+//===- ThreadPriority.h - lower priorities for threads --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,19 +14,17 @@
 
 namespace sluice {
 
-/// The calling thread gives way to others: it gets about a tenth of the time
-/// that one of them gets where there are not enough cores for both. It holds
-/// for the rest of its life. Where the system does not allow it nothing
-/// changes.
+/// Lowers the calling thread's priority for the rest of its life: if there are
+/// too few cores, it gets about a tenth of the time of a normal thread. Does
+/// nothing if the system forbids it.
 inline void giveWayToOthers() {
   constexpr int nicer = 10;
   (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), nicer);
 }
 
-/// The calling thread runs while a processor has nothing else to do: where
-/// there are not enough for all, it gets less than a hundredth of one. It holds
-/// for the rest of its life. Where the system does not allow it nothing
-/// changes.
+/// Makes the calling thread run only on idle processors for the rest of its
+/// life: if there are too few, it gets less than a hundredth of one. Does
+/// nothing if the system forbids it.
 inline void runWhenIdle() {
   const sched_param none = {};
   (void)sched_setscheduler(gettid(), SCHED_IDLE, &none);

@@ -1,4 +1,4 @@
-//===- TimerSlack.h - waits that end in time ------------------------------===//
+//===- TimerSlack.h - precise timed waits ---------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,9 +12,9 @@
 
 namespace sluice {
 
-/// From now on the calling thread's timed waits end within a microsecond or so
-/// of the time asked for, as far as there is a free core. By default Linux lets
-/// each end up to 50 us late, to wake several at once.
+/// Makes the calling thread's timed waits end within about a microsecond of the
+/// requested time, if a core is free. By default, Linux ends them up to 50 us
+/// late, in order to wake several threads at once.
 inline void waitPrecisely() {
   constexpr unsigned long slackNanos = 1000;
   prctl(PR_SET_TIMERSLACK, slackNanos, 0, 0, 0);

@@ -1,4 +1,4 @@
-//===- WorkMeter.cpp - what work on a request's behalf may cost -----------===//
+//===- WorkMeter.cpp - limits on the work of one request ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ WorkMeter::WorkMeter(Limits limits, Unwanted isUnwanted,
     : limits(limits), isUnwanted(std::move(isUnwanted)), now(now),
       begin(now()) {}
 
-/// Charges steps of which the last ones are past the next look.
+/// Charges steps that reach the next reading of the clock.
 bool WorkMeter::look(size_t steps) {
   if (ended != End::None)
     return false;

@@ -1,14 +1,14 @@
-//===- WorkMeter.h - what work on a request's behalf may cost -------------===//
+//===- WorkMeter.h - limits on the work of one request --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A meter for work whose size a request decides: grammars, schemas, patterns.
-// Every loop of such work charges the meter for what it looks at, compares and
-// allocates, and ends once the meter says so. One meter runs through all of the
-// work of a request.
+// Limits work whose size a request determines: grammars, schemas, patterns.
+// Every loop of such work charges the meter for what it inspects, compares and
+// allocates, and stops when the meter says so. One meter counts all work of a
+// request.
 //
 //   WorkMeter meter({.time = 4s, .steps = 1 << 24, .bytes = 64 << 20});
 //   for (const Item &item : items) {
@@ -33,8 +33,8 @@
 
 namespace sluice {
 
-/// Counts steps, bytes and time, and remembers which of them ended the work.
-/// Thread-compatible: one thread works at a time.
+/// Counts steps, bytes and time, and remembers which limit ended the work. Not
+/// thread-safe: only one thread may work at a time.
 class WorkMeter {
 public:
   using Clock = std::chrono::steady_clock;
@@ -45,51 +45,52 @@ public:
     size_t steps = unlimited;
     size_t bytes = unlimited;
   };
-  /// What has ended the work.
+  /// Why the work has ended.
   enum class End : uint8_t {
     None,
     Steps,
     Bytes,
     Time,
-    Unwanted ///< nobody waits for its outcome any more
+    Unwanted ///< the result is not needed any more
   };
   using Unwanted = std::function<bool()>;
 
-  /// The time runs from now on. `isUnwanted` is asked on the thread that works,
-  /// as often as the clock; it may be empty. `now` is the clock; a test can
-  /// have its own.
+  /// The time starts now. `isUnwanted` returns whether the result is not needed
+  /// any more; it is called on the working thread, as often as the clock is
+  /// read, and may be empty. `now` is the clock; a test can pass another one.
   explicit WorkMeter(Limits limits, Unwanted isUnwanted = {},
                      Clock::time_point (*now)() = Clock::now);
 
-  /// Counts `steps` elementary steps: items that are looked at, or comparisons
-  /// of two. False: the work must end.
+  /// Counts `steps` elementary steps: inspecting an item, or comparing two.
+  /// Returns false if the work must end.
   [[nodiscard]] bool charge(size_t steps = 1) {
     if (steps > untilLook)
       return look(steps);
     untilLook -= steps;
     return true;
   }
-  /// The same as a Status, whose error says what has ended the work.
+  /// Like charge(), but returns a Status that says what ended the work.
   Status spend(size_t steps = 1) { return charge(steps) ? Status() : status(); }
 
-  /// Counts bytes that the work allocates, and then holds until it releases
-  /// them. False: the work must end.
+  /// Counts bytes that the work allocates, until release(). Returns false if
+  /// the work must end.
   [[nodiscard]] bool hold(size_t bytes);
   void release(size_t bytes) { held -= bytes; }
 
-  /// Success while the work may go on. The error names the limit.
+  /// Returns success while the work may go on; the error names the limit.
   Status status() const;
   End end() const { return ended; }
-  /// Whether the same work would end in the same way at any other time.
+  /// Returns whether the same work would always end for this reason.
   bool endsAlways() const { return ended == End::Steps || ended == End::Bytes; }
 
   size_t steps() const { return looked - untilLook; }
   size_t heldBytes() const { return held; }
-  /// The most bytes that have been held at once.
+  /// Returns the most bytes held at once.
   size_t peakBytes() const { return peak; }
 
 private:
-  /// Steps between two looks at the clock: some tens of microseconds.
+  /// Steps between two readings of the clock, which take some tens of
+  /// microseconds.
   static constexpr size_t stepsBetweenLooks = 1 << 12;
 
   bool look(size_t steps);
@@ -98,14 +99,14 @@ private:
   Unwanted isUnwanted;
   Clock::time_point (*now)();
   Clock::time_point begin;
-  size_t looked = 0;    ///< steps at which the next look is due
-  size_t untilLook = 0; ///< of them, those that are left; 0 once it has ended
+  size_t looked = 0;    ///< steps at which the clock is read next
+  size_t untilLook = 0; ///< steps until then; 0 once the work has ended
   size_t held = 0, peak = 0;
   End ended = End::None;
 };
 
-/// The bytes that one object of the work holds; released with the object.
-/// Thread-compatible. The meter outlives it.
+/// The bytes that one object of the work holds; released with the object. Not
+/// thread-safe. The meter must outlive it.
 class HeldBytes {
 public:
   /// Counts nothing.
@@ -120,7 +121,7 @@ public:
   }
   ~HeldBytes() { clear(); }
 
-  /// False: the work must end.
+  /// Adds bytes. Returns false if the work must end.
   [[nodiscard]] bool add(size_t more) {
     bytes += more;
     return !meter || meter->hold(more);

@@ -1,4 +1,4 @@
-//===- WrapText.cpp - text in lines of a given width ----------------------===//
+//===- WrapText.cpp - wrapping of text ------------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

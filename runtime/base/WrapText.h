@@ -1,4 +1,4 @@
-//===- WrapText.h - text in lines of a given width ------------------------===//
+//===- WrapText.h - wrapping of text --------------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,12 +13,12 @@
 
 namespace sluice {
 
-/// The columns that help texts keep to.
+/// The width of help texts.
 constexpr size_t helpColumns = 80;
 
-/// `text` in lines of at most `width` columns, broken at blanks and joined by
-/// `separator`: a newline and what the next line is indented by. A word that is
-/// longer than a line stands on one by itself.
+/// Returns `text` in lines of at most `width` columns, broken at blanks and
+/// joined by `separator`: a newline and the next line's indentation. A word
+/// that is longer than a line gets a line of its own.
 std::string wrapText(std::string_view text, size_t width,
                      std::string_view separator = "\n");
 

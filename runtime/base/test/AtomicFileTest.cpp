@@ -141,7 +141,7 @@ TEST_F(AtomicFileTest, ReservedSpaceIsNotPartOfTheFile) {
 }
 
 TEST_F(AtomicFileTest, AFullDiskIsAnError) {
-  // Under a file size limit of zero, every write fails as on a full disk.
+  // With a file size limit of zero, every write fails as on a full disk.
   Expected<AtomicFile> file = AtomicFile::create(dir / "out");
   ASSERT_TRUE(file);
   struct rlimit before = {};

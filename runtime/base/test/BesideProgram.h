@@ -1,12 +1,12 @@
-//===- BesideProgram.h - files that lie where a test's program does -------===//
+//===- BesideProgram.h - files beside a test's program --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Tests may be copied to another machine with what they open beside them; a
-// test whose file has been left behind is skipped:
+// Finds files in the folder of a test's program. Tests may be copied to another
+// machine together with these files; a test whose file is missing is skipped:
 //
 //   if (std::string why = notBesideProgram({"libFake.so"}); !why.empty())
 //     GTEST_SKIP() << why;
@@ -23,7 +23,7 @@
 
 namespace sluice {
 
-/// The path of a file, by its name as seen from the running program's folder.
+/// Returns the path of a file, given relative to the running program's folder.
 inline std::string besideProgram(const std::string &name) {
   std::error_code error;
   std::filesystem::path program =
@@ -31,7 +31,7 @@ inline std::string besideProgram(const std::string &name) {
   return (program.parent_path() / name).lexically_normal();
 }
 
-/// Says which of the files is not there; empty where all are.
+/// Returns which of the files is missing; "" if none is.
 inline std::string notBesideProgram(std::initializer_list<std::string> names) {
   std::error_code error;
   for (const std::string &name : names)

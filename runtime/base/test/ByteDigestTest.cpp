@@ -1,12 +1,12 @@
-//===- ByteDigestTest.cpp - telling whether bytes are still the same ------===//
+//===- ByteDigestTest.cpp - a digest that detects changed bytes -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A digest depends on every bit and on the length, but not on the pieces in
-// which the bytes came. Known digests stay what they are: files hold them.
+// Tests that a digest depends on every bit and on the length, but not on the
+// pieces of the input. Digests must never change, because files contain them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -76,7 +76,7 @@ TEST(ByteDigest, DependsOnEveryBitAndOnTheLength) {
   for (size_t size : {size_t(299), size_t(0)})
     EXPECT_TRUE(
         seen.insert(digestInBlocks(std::span(bytes).first(size))).second);
-  // Blocks that change places, and a page of zeros.
+  // Swapped blocks, and a page of zeros.
   bytes = someBytes(size_t(2) << 20);
   seen = {digestInBlocks(bytes)};
   std::rotate(bytes.begin(), bytes.begin() + (1 << 20), bytes.end());
@@ -86,7 +86,7 @@ TEST(ByteDigest, DependsOnEveryBitAndOnTheLength) {
 }
 
 TEST(ByteDigest, StaysTheSameFromVersionToVersion) {
-  EXPECT_EQ(digestInBlocks({}), 0x2d06800538d394c2u); // XXH3 of nothing
+  EXPECT_EQ(digestInBlocks({}), 0x2d06800538d394c2u); // XXH3 of no bytes
   EXPECT_EQ(digestInBlocks(someBytes(1000)), 14272137354793958241u);
   EXPECT_EQ(digestInBlocks(someBytes(1500000)), 384312452626076026u);
 }

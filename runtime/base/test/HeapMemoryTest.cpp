@@ -1,4 +1,4 @@
-//===- HeapMemoryTest.cpp - what the allocator holds ----------------------===//
+//===- HeapMemoryTest.cpp - a memory reserve, and trimming the heap -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,7 +28,7 @@ using namespace sluice;
 
 namespace {
 
-/// Skips a test of what a sanitizer's own allocator does in another way.
+/// Skips the tests if a sanitizer's allocator is used, which works differently.
 class HeapMemory : public testing::Test {
 protected:
   void SetUp() override {
@@ -53,7 +53,7 @@ TEST_F(HeapMemory, WhatNobodyUsesIsGivenBack) {
     std::vector<std::unique_ptr<char[]>> burst;
     for (size_t i = 0; i < pieces; ++i)
       burst.push_back(std::make_unique<char[]>(pieceBytes));
-    // The allocator by itself gives back what lies behind the last of them.
+    // The allocator itself returns memory behind the last allocation.
     for (size_t i = 999; i < pieces; i += 1000)
       kept.push_back(std::move(burst[i]));
   }
@@ -64,14 +64,14 @@ TEST_F(HeapMemory, WhatNobodyUsesIsGivenBack) {
   EXPECT_LT(residentBytes(), before - int64_t{70} * 1000 * 1000);
 }
 
-/// In a process of its own, whose memory ends.
+/// Runs in a process of its own, which runs out of memory.
 [[noreturn]] static void endWithoutMemory() {
   keepMemoryReserve();
   rlimit limit = {size_t{1} << 30, size_t{1} << 30};
   setrlimit(RLIMIT_AS, &limit);
   std::vector<std::unique_ptr<char[]>> all;
   all.reserve(1 << 20);
-  // All that is there is taken; then a failure gives up a piece.
+  // All memory is allocated; then a failing allocation frees a piece.
   const std::new_handler handler = std::set_new_handler(nullptr);
   for (size_t bytes = size_t{1} << 28; bytes >= 1024;)
     if (auto *more = new (std::nothrow) char[bytes])
@@ -82,7 +82,7 @@ TEST_F(HeapMemory, WhatNobodyUsesIsGivenBack) {
   auto *first = new (std::nothrow) char[1 << 19];
   auto *tooLarge = new (std::nothrow) char[size_t{1} << 28];
   all.clear();
-  keepMemoryReserve(); // is there again
+  keepMemoryReserve(); // the reserve is complete again
   _exit(first && !tooLarge ? 0 : 1);
 }
 

@@ -1,4 +1,4 @@
-//===- InputFilesTest.cpp - what is read is not written -------------------===//
+//===- InputFilesTest.cpp - inputs are not overwritten --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -97,8 +97,8 @@ TEST_F(InputFilesTest, AFileThatHasGoneIsForgotten) {
   std::string path = make("model");
   noteInput(path);
   fs::remove(path);
-  // The next one may get the inode of the one that has gone, and has another
-  // time of birth, of which file systems know some milliseconds.
+  // The next file may get the inode of the deleted one, but another time of
+  // creation, which file systems store with a resolution of some milliseconds.
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   make("model");
   EXPECT_TRUE(writeFile(path, "replaced").ok());

@@ -1,4 +1,4 @@
-//===- InsistTest.cpp - tests of what has to be done even without memory --===//
+//===- InsistTest.cpp - tests of retrying when memory runs out ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

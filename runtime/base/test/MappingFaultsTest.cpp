@@ -1,13 +1,13 @@
-//===- MappingFaultsTest.cpp - files that fail while they are mapped ------===//
+//===- MappingFaultsTest.cpp - error messages for failing mappings --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A process that touches what is gone of a mapped file ends with status 1 and a
-// line that names the file, whichever thread it was. Other bus errors are those
-// of whoever had the signal before.
+// Tests that a process that touches a missing part of a mapped file ends with
+// status 1 and a line that names the file, on every thread. Other bus errors go
+// to the previous handler.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +50,7 @@ protected:
   fs::path folder;
 };
 
-/// Reads the last byte of a file that is cut short in the meantime.
+/// Reads the last byte of a file that has been truncated meanwhile.
 void readWhatIsGone(const MappedFile &file) {
   fs::resize_file(file.path(), 4096);
   const volatile uint8_t *last = &file.bytes().back();
@@ -107,7 +107,7 @@ TEST_F(MappingFaultsDeathTest, ControlCharactersStayOnTheirLine) {
 TEST_F(MappingFaultsDeathTest, AnotherFilesFaultEndsAsItDidBefore) {
   std::string path = makeFile("ours"), other = makeFile("other");
   auto read = [&] {
-    std::signal(SIGBUS, SIG_DFL); // rather than a sanitizer's
+    std::signal(SIGBUS, SIG_DFL); // instead of a sanitizer's handler
     Expected<MappedFile> file = MappedFile::open(path);
     Expected<MappedFile> forgotten = MappedFile::open(other);
     forgetMapping(forgotten->bytes().data());
@@ -137,14 +137,14 @@ TEST_F(MappingFaultsDeathTest, AnotherHandlerGetsWhatIsNotOurs) {
 TEST_F(MappingFaultsDeathTest, ASignalThatIsSentIsNoFault) {
   std::string path = makeFile("ours");
   auto send = [&] {
-    std::signal(SIGBUS, SIG_DFL); // rather than a sanitizer's
+    std::signal(SIGBUS, SIG_DFL); // instead of a sanitizer's handler
     Expected<MappedFile> file = MappedFile::open(path);
     ::raise(SIGBUS);
   };
   EXPECT_EXIT(send(), testing::KilledBySignal(SIGBUS), "^$");
 }
 
-/// Moving a mapping keeps its note, and its end takes it away.
+/// Moving a mapping keeps its note, and destroying it removes the note.
 TEST_F(MappingFaultsDeathTest, NotesFollowTheMapping) {
   std::string path = makeFile("moved");
   auto read = [&] {

@@ -1,4 +1,4 @@
-//===- NearestNameTest.cpp - what a misspelt word may have meant ----------===//
+//===- NearestNameTest.cpp - suggestions for misspelt words ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ParseArgumentsTest.cpp - what wrong usage is told ------------------===//
+//===- ParseArgumentsTest.cpp - errors about wrong usage ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,7 +38,7 @@ protected:
     group->require_option(1);
   }
 
-  /// The error; empty where there is none.
+  /// Returns the error; empty if there is none.
   std::string error(std::vector<const char *> arguments) {
     arguments.insert(arguments.begin(), "m");
     std::optional<ExitNow> exit =
@@ -116,7 +116,7 @@ TEST_F(ParseArgumentsTest, CommandsHaveNamesToo) {
             "unknown option '--port' (see m --help)");
 }
 
-/// A misspelt option is why the right one is missing.
+/// A misspelt option explains why the right one is missing.
 TEST_F(ParseArgumentsTest, UnknownWordsGoBeforeOtherMistakes) {
   EXPECT_EQ(error({"read", "f", "--fsat"}),
             "read: unknown option '--fsat', did you mean '--fast'? (see m read "

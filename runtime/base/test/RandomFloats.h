@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-/// `count` numbers of a normal distribution around zero.
+/// Returns `count` numbers of a normal distribution around zero.
 inline std::vector<float> randomFloats(std::mt19937 &random, size_t count,
                                        float deviation = 1) {
   std::normal_distribution<float> normal;

@@ -14,7 +14,7 @@
 
 using namespace sluice;
 
-/// In a process of its own, which was started without them.
+/// Runs in a process of its own, without standard descriptors.
 [[noreturn]] static void openWithoutStandardDescriptors() {
   for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     ::close(descriptor);
