@@ -1,15 +1,15 @@
-//===- Backend.h - what a load generator sends requests to ----------------===//
+//===- Backend.h - the interface that runs a benchmark's requests ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A server over HTTP (HttpBackend), an engine in the same process, or a model
-// of one with a clock of its own, for tests. Only wait() calls the observer, on
-// the thread that called it; so what runs requests needs no locks. A backend
-// whose events come from other threads stamps them there and hands them on in
-// wait().
+// Runs the requests of a benchmark: on a server over HTTP (HttpBackend), on an
+// engine in this process, or on a model of an engine with its own clock, for
+// tests. Only wait() calls the observer, on the thread that called it, so the
+// runner needs no locks. A backend whose events come from other threads takes
+// their times there and reports them in wait().
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,23 +24,23 @@ namespace sluice::bench {
 
 /// How a request ended.
 struct Ending {
-  Time at{0}; ///< on the backend's clock
-  /// "" for success; else one word that errors are counted by: `connect`,
+  Time at{0}; ///< by the backend's clock
+  /// "" for success; else a word by which errors are counted: `connect`,
   /// `timeout`, `closed`, `malformed`, `http_429`, `server` ...
   std::string errorKind;
   std::string error; ///< one line
-  /// As the server counted them; below 0 where it does not say.
+  /// The server's counts; below 0 if it gives none.
   int64_t promptTokens = -1;
   int64_t outputTokens = -1;
 };
 
-/// Hears of requests, by their index.
+/// Receives the events of requests, which are named by their index.
 class Observer {
 public:
   virtual ~Observer() = default;
-  /// Output has come: `tokens` of them, 0 where that is not known.
+  /// Reports output: `tokens` tokens, 0 if the number is unknown.
   virtual void onTokens(size_t index, Time at, int64_t tokens) = 0;
-  /// Once for each request that is not aborted, and the last of it.
+  /// Reports the end of a request, once, unless it is aborted.
   virtual void onEnd(size_t index, const Ending &ending) = 0;
 };
 
@@ -49,22 +49,21 @@ class Backend {
 public:
   virtual ~Backend() = default;
 
-  /// What its events are stamped with; never goes back.
+  /// Returns the time of the clock that events use; it never decreases.
   virtual Time now() = 0;
 
-  /// Does beforehand what start() need not do when it is time.
+  /// Does in advance the work of start() that can be done before it is due.
   virtual void prepare(const BenchRequest &spec) {}
 
-  /// Begins a request; events of it come from wait() alone, errors among them.
-  /// An index is used again only after its end.
+  /// Starts a request. Its events, errors included, are reported by wait()
+  /// only. An index is used again only after its end.
   virtual void start(const BenchRequest &spec, Observer &observer) = 0;
 
-  /// Ends a request of which nothing more will be heard. Nothing happens where
-  /// it has ended. May be called by the observer.
+  /// Ends a request without further events. Does nothing if it has ended. The
+  /// observer may call it.
   virtual void abort(size_t index) = 0;
 
-  /// Returns when it has told the observer something, or at `until`; or
-  /// earlier.
+  /// Returns after it has reported an event, or at `until`, or earlier.
   virtual void wait(Time until) = 0;
 };
 

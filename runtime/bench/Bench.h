@@ -1,4 +1,4 @@
-//===- Bench.h - the load generator as a whole ----------------------------===//
+//===- Bench.h - the load generator ---------------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,10 +23,10 @@
 
 namespace sluice::bench {
 
-/// What a run tells and asks its caller, on its thread.
+/// Callbacks to the caller of a run, on its thread.
 struct BenchHooks {
   std::function<bool()> shouldStop;                  ///< see RunnerOptions
-  std::function<void(const std::string &)> progress; ///< lines for people
+  std::function<void(const std::string &)> progress; ///< lines for the user
 };
 
 struct BenchResult {
@@ -35,10 +35,10 @@ struct BenchResult {
   std::string report; ///< a table, or JSON with options.json
 };
 
-/// Warms up, runs the workload, writes --save-requests. Errors: a workload that
-/// cannot be made, a warm-up of which no request succeeds, or that was stopped,
-/// a file that cannot be written. Failed requests are no error but a part of
-/// the result.
+/// Warms up, runs the workload, and writes --save-requests. Fails if the
+/// workload cannot be made, if the warm-up is stopped or all of its requests
+/// fail, or if a file cannot be written. Failed requests of the workload are
+/// not an error but a part of the result.
 Expected<BenchResult> runBench(const BenchOptions &options, Backend &backend,
                                const BenchHooks &hooks);
 

@@ -1,4 +1,4 @@
-//===- BenchOptions.cpp - what users ask the load generator for -----------===//
+//===- BenchOptions.cpp - the options of the load generator ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,7 +26,7 @@ const std::map<std::string, Arrival> arrivals = {{"all", Arrival::All},
                                                  {"poisson", Arrival::Poisson},
                                                  {"gamma", Arrival::Gamma}};
 
-/// An option whose value `read` turns into something, or refuses.
+/// Adds an option whose value is parsed, or refused, by `read`.
 template <typename T>
 void addRead(CLI::App &command, const char *name, const char *type, T &value,
              Expected<T> (*read)(std::string_view), const char *help) {
@@ -132,7 +132,7 @@ void addServer(CLI::App &command, HttpOptions &http) {
       add("--api-key", http.apiKey, "KEY",
           "Sent as a bearer token; others can see it in the list of processes")
           ->needs(url);
-  // The text is read by settleBenchOptions().
+  // settleBenchOptions() reads the file.
   command.add_option("--api-key-file", "The same, the first line of a file")
       ->type_name("FILE")
       ->check(notEmpty())

@@ -1,4 +1,4 @@
-//===- BenchOptions.h - what users ask the load generator for -------------===//
+//===- BenchOptions.h - the options of the load generator -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,26 +20,27 @@ namespace sluice::bench {
 struct BenchOptions {
   WorkloadOptions workload;
   PromptShape prompt;
-  /// url "": no server; the caller gives a backend of its own.
+  /// With the url "" there is no server, and the caller passes a backend.
   HttpOptions http;
   GoodputLimits goodput;
-  int64_t maxConcurrency = 0; ///< of an open loop; 0: no limit
+  int64_t maxConcurrency = 0; ///< limit in an open loop; 0: none
   int64_t warmupRequests = 0;
   double timeoutSeconds = 600; ///< for one request; 0: none
   bool json = false;
-  std::string saveRequests; ///< file of a JSON line for each request; "": none
+  /// A file that gets a line of JSON for each request; "": none.
+  std::string saveRequests;
 };
 
-/// Adds the options to a command, which must live as long as `options`. Wrong
-/// values are CLI11's ValidationErrors.
+/// Adds the options to a command. `options` must outlive the parsing. Wrong
+/// values cause CLI11's ValidationErrors.
 void addBenchOptions(CLI::App &command, BenchOptions &options);
 
-/// To be called after parsing: what only all options together show, and the key
-/// file's content. Errors: options that exclude or need each other, a key file
-/// that cannot be read.
+/// Completes the options after parsing: checks them together and reads the key
+/// file. Fails if options exclude or need each other, or if the key file cannot
+/// be read.
 Status settleBenchOptions(const CLI::App &command, BenchOptions &options);
 
-/// The name by which --arrival knows it.
+/// Returns the name that --arrival uses.
 std::string_view arrivalName(Arrival arrival);
 
 } // namespace sluice::bench

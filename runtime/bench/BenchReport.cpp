@@ -1,4 +1,4 @@
-//===- BenchReport.cpp - a run's results, for people and programs ---------===//
+//===- BenchReport.cpp - the report of a run ------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -87,7 +87,7 @@ void addGoodput(ordered_json &json, const Summary &summary,
       seconds > 0 ? double(summary.goodTokens) / seconds : 0;
 }
 
-/// Lines of a table, each a name and values in columns.
+/// The lines of a table, each with a name and values in columns.
 class Table {
 public:
   void line(const char *name, double value, const char *format) {

@@ -1,4 +1,4 @@
-//===- BenchReport.h - a run's results, for people and programs -----------===//
+//===- BenchReport.h - the report of a run --------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,20 +12,20 @@
 
 namespace sluice::bench {
 
-/// One JSON object, indented, with a newline at its end. Times in `*_ms` and
-/// `*_seconds`; ttft_ms, itl_ms, tpot_ms, e2e_ms and start_delay_ms are objects
-/// of mean, p50, p90, p99 and max, or null where nothing was measured; with
-/// limits also goodput_*; `workload` has what the run was asked for, without
-/// the key. See Summary.h for what is what.
+/// Returns one indented JSON object with a newline at its end. Times are in
+/// `*_ms` and `*_seconds`. ttft_ms, itl_ms, tpot_ms, e2e_ms and start_delay_ms
+/// are objects of mean, p50, p90, p99 and max, or null if nothing was measured.
+/// With limits, there are also goodput_* members. `workload` has the options of
+/// the run, without the key. Summary.h explains the numbers.
 std::string reportJson(const Summary &summary, const BenchOptions &options);
 
-/// The same as a table.
+/// Returns the report as a table.
 std::string reportTable(const Summary &summary, const BenchOptions &options);
 
-/// One line of JSON for each request, in the order of their arrival.
+/// Returns a line of JSON for each request, in the order of arrival.
 std::string requestLines(const RunRecord &run);
 
-/// A line for people that shows how far a run is, without a newline.
+/// Returns a line about the progress of a run, without a newline.
 std::string progressLine(const RunProgress &progress);
 
 } // namespace sluice::bench

@@ -1,4 +1,4 @@
-//===- CompletionsApi.cpp - the OpenAI API, as a client sees it -----------===//
+//===- CompletionsApi.cpp - the OpenAI API from a client's view -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t maxMessageBytes = 200;
 
-/// Servers read seeds as integers of 32 or of 64 bits, with a sign.
+/// Servers read seeds as signed integers of 32 or 64 bits.
 constexpr uint64_t seedMask = 0x7FFFFFFF;
 
 std::string dump(const ordered_json &value) {
@@ -30,7 +30,7 @@ json parse(std::string_view text) {
   return json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
-/// The member of an object, or null.
+/// Returns a member of an object, or null.
 const json &member(const json &value, const char *name) {
   static const json none;
   if (!value.is_object())
@@ -44,8 +44,8 @@ std::string textOf(const json &value) {
 }
 
 int64_t countOf(const json &value) {
-  // An unsigned number above the largest signed one would turn negative, which
-  // is what an unknown one is.
+  // An unsigned number above the largest signed one becomes negative, which
+  // means unknown.
   return value.is_number_integer() ? value.get<int64_t>() : -1;
 }
 

@@ -1,12 +1,12 @@
-//===- CompletionsApi.h - the OpenAI API, as a client sees it -------------===//
+//===- CompletionsApi.h - the OpenAI API from a client's view -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Requests to /v1/completions and /v1/chat/completions, and what their streams
-// say. Pure.
+// Makes requests to /v1/completions and /v1/chat/completions, and parses the
+// events of their streams. Pure.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,47 +22,49 @@ namespace sluice::bench {
 
 enum class BenchEndpoint : uint8_t { Completions, Chat };
 
-/// The path behind a server's own: "/v1/completions".
+/// Returns the path that is appended to a server's: "/v1/completions".
 std::string_view pathOf(BenchEndpoint endpoint);
 
-/// What all requests of a run have in common.
+/// The options that all requests of a run share.
 struct ApiOptions {
   BenchEndpoint endpoint = BenchEndpoint::Completions;
   std::string model;
   double temperature = 0;
 };
 
-/// The JSON to send: streamed, with usage at the end, exactly
-/// spec.outputTokens tokens (max_tokens and ignore_eos), the request's seed. A
-/// chat's prompt is one message, as text.
+/// Returns the JSON body of a request: it streams, asks for the usage at the
+/// end, for exactly spec.outputTokens tokens (max_tokens and ignore_eos), and
+/// for the request's seed. The prompt of a chat is one message of text.
 std::string requestBody(const ApiOptions &api, const PromptShape &prompt,
                         const BenchRequest &spec, uint64_t workloadSeed);
 
-/// What one event of a stream says.
+/// The content of one event of a stream.
 struct StreamChunk {
-  /// It carries output: text that is not empty, or, of completions, text that
-  /// is empty before the request has finished, since a token can have no text
-  /// of its own. The first chunk of a chat, which names the role, carries none.
+  /// Whether the event has output: text that is not empty, or for completions
+  /// also empty text before the request has finished, because a token may have
+  /// no text of its own. The first chunk of a chat, which names the role, has
+  /// none.
   bool hasOutput = false;
-  bool finished = false;                        ///< it has a finish_reason
-  int64_t promptTokens = -1, outputTokens = -1; ///< of usage; -1: not given
-  std::string error;                            ///< of an `error` member
+  bool finished = false; ///< whether it has a finish_reason
+  int64_t promptTokens = -1, outputTokens = -1; ///< from usage; -1: not given
+  std::string error;                            ///< from an `error` member
 };
 
-/// Reads an event's data, which is not [DONE]. Errors: not a JSON object.
+/// Parses the data of an event other than [DONE]. Fails if it is not a JSON
+/// object.
 Expected<StreamChunk> readChunk(std::string_view data, BenchEndpoint endpoint);
 
-/// The message in an error answer's body: the `error` member's, or what else of
-/// it is there, at most 200 bytes; "" for an empty body.
+/// Returns the message of an error answer's body: that of the `error` member,
+/// or else the body itself, at most 200 bytes; "" for an empty body.
 std::string errorMessage(std::string_view body);
 
-/// What /v1/models says of the first model.
+/// The first model in the answer of /v1/models.
 struct ModelEntry {
   std::string id;
-  int64_t vocabularySize = 0; ///< `meta.n_vocab`, as llama.cpp has it; 0: none
+  int64_t vocabularySize = 0; ///< `meta.n_vocab`, as in llama.cpp; 0: not given
 };
 
-/// Errors: not JSON, no model in it.
+/// Fails if the body is not JSON or names no model.
 Expected<ModelEntry> readModels(std::string_view body);
 
 } // namespace sluice::bench

@@ -1,4 +1,4 @@
-//===- HttpBackend.cpp - sends requests to a server over HTTP -------------===//
+//===- HttpBackend.cpp - a backend for servers over HTTP ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -65,7 +65,7 @@ public:
   void abort(size_t index) override;
   void wait(Time until) override;
 
-  /// The client is done with it, whatever became of it.
+  /// Forgets a request with which the client is done.
   void forget(size_t index) { requests.erase(index); }
   BenchEndpoint endpoint() const { return options.api.endpoint; }
 
@@ -73,15 +73,16 @@ private:
   http::ClientRequest requestTo(std::string_view target) const;
 
   http::Client client;
-  std::string path; ///< before /v1
+  std::string path; ///< the URL's path before /v1
   HttpOptions options;
   PromptShape prompt;
   uint64_t workloadSeed;
-  std::unordered_map<size_t, std::string> prepared; ///< bodies
+  /// [index]: prepared bodies
+  std::unordered_map<size_t, std::string> prepared;
   std::unordered_map<size_t, http::CallId> requests;
 };
 
-/// The stream of one request.
+/// Handles the stream of one request.
 class StreamHandler : public http::ResponseHandler {
 public:
   StreamHandler(HttpBackend &backend, size_t index, Observer &observer)
@@ -109,17 +110,17 @@ private:
   int status = 0;
   std::string reason;
   bool isStream = false;
-  bool finished = false; ///< the stream has said so
-  bool over = false;     ///< the observer has been told
-  std::string body;      ///< of an error
+  bool finished = false; ///< there was a finish_reason
+  bool over = false;     ///< the end was reported to the observer
+  std::string body;      ///< of an error answer
   http::SseParser parser;
   Status malformed;
   std::string serverError;
   int64_t promptTokens = -1, outputTokens = -1;
 };
 
-/// The observer may start another request with this index's successor, so the
-/// backend forgets it first.
+/// Reports the end. The observer may then start another request with this
+/// index, so the backend forgets this one first.
 void StreamHandler::end(http::TimePoint at, std::string kind,
                         std::string error) {
   over = true;
@@ -131,7 +132,7 @@ void StreamHandler::end(http::TimePoint at, std::string kind,
                          .outputTokens = outputTokens});
 }
 
-/// The answer goes on, but nothing more is wanted of it.
+/// Ends a request although its answer goes on.
 void StreamHandler::breakOff(http::TimePoint at, std::string kind,
                              std::string error) {
   backend.abort(index);
@@ -211,7 +212,7 @@ void HttpBackend::start(const BenchRequest &spec, Observer &observer) {
   request.fields.emplace_back("Content-Type", "application/json");
   request.fields.emplace_back("Accept", "text/event-stream");
   request.body = std::move(prepared.extract(spec.index).mapped());
-  // Path and fields are those that askForModels() has used with success.
+  // Cannot fail: askForModels() has used the same path and fields.
   requests[spec.index] = *client.start(
       request, std::make_unique<StreamHandler>(*this, spec.index, observer));
 }
@@ -226,7 +227,7 @@ void HttpBackend::abort(size_t index) {
 
 void HttpBackend::wait(Time until) { client.run(http::TimePoint(until)); }
 
-/// Keeps an answer.
+/// Stores a whole answer.
 class AnswerHandler : public http::ResponseHandler {
 public:
   struct Answer {
@@ -255,7 +256,7 @@ private:
   Answer &answer;
 };
 
-/// Settles the model's name and the size of its vocabulary.
+/// Finds out the model's name and the size of its vocabulary.
 Status HttpBackend::askForModels() {
   http::ClientRequest request = requestTo("/v1/models");
   request.timeout = modelsTimeout;
@@ -296,7 +297,7 @@ bench::makeHttpBackend(const HttpOptions &options, const PromptShape &prompt,
   std::string path = url->target;
   if (path.find('?') != std::string::npos)
     return failure("'", options.url, "' is not a server's URL: it has a query");
-  // Both http://host and the http://host/v1 of OpenAI's clients are meant.
+  // Accepts both http://host and the http://host/v1 that OpenAI's clients use.
   if (path.ends_with('/'))
     path.pop_back();
   if (path.ends_with("/v1"))

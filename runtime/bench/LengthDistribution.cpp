@@ -1,4 +1,4 @@
-//===- LengthDistribution.cpp - how many tokens a prompt or an output has -===//
+//===- LengthDistribution.cpp - distributions of numbers of tokens --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,7 +27,7 @@ Status parseLength(std::string_view text, int64_t &length) {
 
 } // namespace
 
-/// MEAN:SD.
+/// Parses MEAN:SD.
 Status LengthDistribution::parseNumbers(std::string_view rest) {
   size_t colon = std::min(rest.find(':'), rest.size());
   std::string_view first = rest.substr(0, colon);
@@ -40,7 +40,7 @@ Status LengthDistribution::parseNumbers(std::string_view rest) {
     return failure("the standard deviation '", second,
                    "' is not a number from 0 to ", maxLength);
   if (kind == Kind::LogNormal) {
-    // From those of the lengths to those of their logarithms.
+    // Converts the lengths' mean and deviation to those of their logarithms.
     double ratio = deviation / mean;
     double variance = portableLog(1 + ratio * ratio);
     mean = portableLog(mean) - variance / 2;

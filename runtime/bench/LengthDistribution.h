@@ -1,4 +1,4 @@
-//===- LengthDistribution.h - how many tokens a prompt or an output has ---===//
+//===- LengthDistribution.h - distributions of numbers of tokens ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,31 +18,32 @@
 
 namespace sluice::bench {
 
-/// No prompt or output is longer, in tokens.
+/// The largest length of a prompt or output, in tokens.
 inline constexpr int64_t maxLength = int64_t{1} << 20;
 
-/// What lengths, in tokens, are drawn from:
+/// A distribution of lengths, in tokens:
+///
 ///   N                  always N
-///   uniform:LOW:HIGH   each whole number from LOW to HIGH alike
+///   uniform:LOW:HIGH   each whole number from LOW to HIGH with equal chance
 ///   normal:MEAN:SD     rounded to the nearest whole number
-///   lognormal:MEAN:SD  the same; MEAN and SD are those of the lengths, not of
+///   lognormal:MEAN:SD  likewise; MEAN and SD are those of the lengths, not of
 ///                      their logarithms
-///   choice:A,B,C       each of these alike; one that is given twice counts
-///   twice
-/// What is drawn below 1 or above maxLength becomes that.
+///   choice:A,B,C       each with equal chance; a repeated value counts again
+///
+/// Values are clamped to 1 .. maxLength.
 class LengthDistribution {
 public:
-  /// Always `length`.
+  /// Always returns `length`.
   explicit LengthDistribution(int64_t length)
       : text(std::to_string(length)), values{length} {}
 
-  /// Errors, each one line: none of the forms above, a number that is none, out
-  /// of range, LOW above HIGH.
+  /// Parses one of the forms above. Fails, with one line, if it is none of
+  /// them, a number is malformed or out of range, or LOW is above HIGH.
   static Expected<LengthDistribution> parse(std::string_view text);
 
   int64_t draw(RandomStream &random) const;
 
-  /// As it was written.
+  /// Returns the text that was parsed.
   const std::string &spelling() const { return text; }
 
 private:
@@ -54,7 +55,7 @@ private:
 
   Kind kind = Kind::Choice;
   std::string text;
-  std::vector<int64_t> values; ///< of Choice; LOW and HIGH of Uniform
+  std::vector<int64_t> values; ///< Choice: the values; Uniform: LOW and HIGH
   double mean = 0, deviation = 0;
 };
 

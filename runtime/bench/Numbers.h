@@ -1,4 +1,4 @@
-//===- Numbers.h - numbers and lists as users write them ------------------===//
+//===- Numbers.h - parsing of numbers and lists ---------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,8 @@
 
 namespace sluice::bench {
 
-/// Reads all of `text` as a finite number; blanks, a '+' and what a file or a
-/// user's locale might have else are refused.
+/// Parses all of `text` as a finite number. Refuses blanks, a '+' and the
+/// formats of other locales.
 template <typename T> bool readWhole(std::string_view text, T &out) {
   auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), out);
@@ -28,7 +28,7 @@ template <typename T> bool readWhole(std::string_view text, T &out) {
   return true;
 }
 
-/// The parts between separators, empty ones too; one part more than separators.
+/// Splits a text at separators; keeps empty parts.
 inline std::vector<std::string_view> splitAt(std::string_view text,
                                              char separator) {
   std::vector<std::string_view> parts;

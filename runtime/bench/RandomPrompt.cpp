@@ -1,4 +1,4 @@
-//===- RandomPrompt.cpp - what a request's prompt is made of --------------===//
+//===- RandomPrompt.cpp - random prompts of requests ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,8 +14,8 @@ using namespace sluice::bench;
 
 namespace {
 
-/// Words so common that vocabularies have them, with a blank before, as one
-/// token each.
+/// Words so common that vocabularies have each, with a blank before it, as one
+/// token.
 constexpr const char *words[] = {
     "the",   "of",    "and",    "to",     "in",    "is",    "that",  "for",
     "it",    "was",   "on",     "are",    "as",    "with",  "his",   "they",
@@ -31,8 +31,8 @@ constexpr const char *words[] = {
     "very",  "after", "words",  "called", "just",  "where", "most",  "know"};
 constexpr auto wordCount = static_cast<int64_t>(std::size(words));
 
-/// Draws one number below `count` for each token: those of the prefix from the
-/// workload, the others from the request.
+/// Draws a number below `count` for each token: for the shared prefix from the
+/// workload's seed, for the rest from the request's.
 template <typename Fn>
 void drawEach(const PromptShape &options, const BenchRequest &spec,
               uint64_t workloadSeed, int64_t count, Fn take) {

@@ -1,4 +1,4 @@
-//===- RandomPrompt.h - what a request's prompt is made of ----------------===//
+//===- RandomPrompt.h - random prompts of requests ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,25 +16,26 @@ namespace sluice::bench {
 
 enum class PromptForm : uint8_t {
   Tokens, ///< random token ids
-  Text,   ///< random English words, about a token each
+  Text,   ///< random English words, about one token each
 };
 
 struct PromptShape {
   PromptForm form = PromptForm::Tokens;
-  /// So many of a prompt's tokens, its first ones, are the same in all
+  /// The number of tokens at the beginning of prompts that are the same in all
   /// requests; a shorter prompt is a prefix of them.
   int64_t sharedPrefixTokens = 0;
-  /// Ids are drawn from 0 to this, exclusive. 0: as the backend knows it.
+  /// Ids are drawn from 0 to this, exclusive. 0: the backend's number.
   int64_t vocabularySize = 0;
 };
 
-/// The prompt of `spec`: promptTokens ids. A function of the arguments alone;
-/// vocabularySize must be above 0. `workloadSeed` makes the shared prefix.
+/// Returns the promptTokens ids of the prompt of `spec`. A pure function of its
+/// arguments; vocabularySize must be above 0. `workloadSeed` determines the
+/// shared prefix.
 std::vector<int32_t> promptTokens(const PromptShape &options,
                                   const BenchRequest &spec,
                                   uint64_t workloadSeed);
 
-/// The same as text: promptTokens words, a blank between each two.
+/// Returns the prompt as text: promptTokens words, separated by blanks.
 std::string promptText(const PromptShape &options, const BenchRequest &spec,
                        uint64_t workloadSeed);
 

@@ -1,4 +1,4 @@
-//===- RandomStream.cpp - random numbers, the same on every machine -------===//
+//===- RandomStream.cpp - portable random numbers -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -65,7 +65,7 @@ double RandomStream::unit() {
 
 int64_t RandomStream::whole(int64_t low, int64_t high) {
   auto count = static_cast<double>(high - low) + 1;
-  // The product can be rounded up to `count`.
+  // Rounding can make the product equal to `count`.
   return std::min(high, low + static_cast<int64_t>(unit() * count));
 }
 

@@ -1,13 +1,14 @@
-//===- RandomStream.h - random numbers, the same on every machine ---------===//
+//===- RandomStream.h - portable random numbers ---------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The standard library's distributions, and its logarithm, differ from one
-// library to the next. These are made of Philox's bits (runtime/core/Random.h)
-// and of operations that IEEE 754 rounds alike everywhere: + - * / and sqrt.
+// Random numbers that are the same on every machine. The standard library's
+// distributions and its logarithm differ between libraries. These use Philox
+// (runtime/core/Random.h) and only operations that IEEE 754 rounds in the same
+// way everywhere: + - * / and sqrt.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,14 +20,14 @@
 
 namespace sluice::bench {
 
-/// The natural logarithm of a positive, normal number; within 4 units in the
+/// The natural logarithm of a positive, normal number, within 4 units in the
 /// last place.
 double portableLog(double x);
 
 /// e to the power of `x`, for x from -700 to 700; relative error below 1e-13.
 double portableExp(double x);
 
-/// What random numbers are for: each purpose has its own.
+/// The purposes of random numbers; each has numbers of its own.
 enum class Purpose : uint32_t {
   ArrivalGap = 1,
   PromptLength,
@@ -36,9 +37,9 @@ enum class Purpose : uint32_t {
   RequestSeed,
 };
 
-/// The random numbers for one purpose of one request: a function of `seed`,
-/// `purpose` and `index` alone, so that a request stays what it is however many
-/// others there are.
+/// The random numbers for one purpose of one request. They depend on `seed`,
+/// `purpose` and `index` only, so a request does not change with the number of
+/// requests.
 class RandomStream {
 public:
   RandomStream(uint64_t seed, Purpose purpose, uint64_t index)
@@ -48,7 +49,7 @@ public:
   uint64_t next64();
   /// Uniform in [0, 1), a multiple of 2^-53.
   double unit();
-  /// Uniform among the whole numbers from `low` to `high`.
+  /// Uniform among the integers from `low` to `high`.
   int64_t whole(int64_t low, int64_t high);
   /// Mean 0, standard deviation 1 (Marsaglia's polar method).
   double normal();
@@ -61,7 +62,7 @@ private:
   uint64_t seed;
   Purpose purpose;
   uint64_t index;
-  uint32_t block = 0; ///< of four words
+  uint32_t block = 0; ///< block of four words
   int used = 4;
   std::array<uint32_t, 4> words{};
 };

@@ -1,4 +1,4 @@
-//===- Runner.cpp - sends a workload and measures what comes back ---------===//
+//===- Runner.cpp - running and measuring a workload ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ using namespace sluice::bench;
 
 namespace {
 
-/// So many requests are prepared before they are due.
+/// How many requests are prepared before they are due.
 constexpr size_t prepareAhead = 256;
 constexpr Time tick = std::chrono::milliseconds(50);
 constexpr Time progressInterval = std::chrono::milliseconds(500);
@@ -58,9 +58,11 @@ private:
   int64_t pieces = 0;
   Time begin{0};
   Time lastEnd{0};
-  Time placeFreed{Time::min()}; ///< when one last became free, none having been
+  /// When a place became free after none was.
+  Time placeFreed{Time::min()};
   Time nextReport{0};
-  std::deque<size_t> byDeadline; ///< started, so the first one expires first
+  /// In the order of their starts, so that the first one expires first.
+  std::deque<size_t> byDeadline;
 };
 
 void Runner::onTokens(size_t index, Time at, int64_t tokens) {
@@ -82,7 +84,7 @@ void Runner::onEnd(size_t index, const Ending &ending) {
     settle(index, ending);
 }
 
-/// The request is over.
+/// Records the end of a request.
 void Runner::settle(size_t index, const Ending &ending) {
   RequestRecord &record = result.requests[index];
   inFlight[index] = false;
@@ -125,7 +127,7 @@ void Runner::startNext() {
   backend.start(spec, *this);
 }
 
-/// Aborts what has taken too long.
+/// Aborts requests that have taken too long.
 void Runner::expire(Time now) {
   while (!byDeadline.empty()) {
     size_t index = byDeadline.front();
@@ -162,7 +164,7 @@ void Runner::report(Time now) {
   nextReport = now + progressInterval;
 }
 
-/// When there is something to do at the latest.
+/// Returns the latest time of the next action.
 Time Runner::nextEvent(Time now) const {
   Time next = now + tick;
   if (started < workload.size() && hasPlace())

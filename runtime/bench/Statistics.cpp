@@ -20,7 +20,7 @@ double bench::percentile(std::span<const double> sorted, double percent) {
   size_t above = std::min(below + 1, sorted.size() - 1);
   double share = place - std::floor(place);
   double low = sorted[below], high = sorted[above];
-  // From the nearer end, as numpy does, so that both ends are exact.
+  // Computed from the nearer end, as in numpy, so that both ends are exact.
   return share < 0.5 ? low + (high - low) * share
                      : high - (high - low) * (1 - share);
 }

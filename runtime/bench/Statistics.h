@@ -15,12 +15,13 @@
 namespace sluice::bench {
 
 struct Statistics {
-  size_t count = 0; ///< the others are 0 where this is
+  size_t count = 0; ///< if 0, all others are 0
   double mean = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;
 };
 
-/// The value below which `percent` of `sorted` lie, between two of them by
-/// linear interpolation: numpy.percentile's default. `sorted` is not empty.
+/// Returns the value below which `percent` of `sorted` lie, linearly
+/// interpolated, as numpy.percentile does by default. `sorted` must not be
+/// empty.
 double percentile(std::span<const double> sorted, double percent);
 
 Statistics describe(std::vector<double> values);

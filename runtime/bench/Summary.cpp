@@ -1,4 +1,4 @@
-//===- Summary.cpp - what a run amounts to --------------------------------===//
+//===- Summary.cpp - the results of a run ---------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -46,7 +46,7 @@ Status parseLimit(std::string_view part, GoodputLimits &limits) {
   return {};
 }
 
-/// Milliseconds, request by request or gap by gap.
+/// Samples in milliseconds, one for each request or gap.
 struct Samples {
   std::vector<double> ttft, itl, tpot, e2e, startDelay;
 };

@@ -1,21 +1,20 @@
-//===- Summary.h - what a run amounts to ----------------------------------===//
+//===- Summary.h - the results of a run -----------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Of requests that succeeded, unless it says something else. The names are
-// those of `vllm bench serve` and SGLang's bench_serving:
+// Summarizes the requests of a run that succeeded, unless a comment says
+// something else. The names are those of `vllm bench serve` and SGLang's
+// bench_serving:
 //
 //   TTFT  time to first token: from sending a request to its first output
 //   ITL   inter-token latency: the gaps between pieces of output, of all
-//   requests
-//         together; a piece may hold several tokens (see RequestRecord)
-//   TPOT  time per output token, without the first: (E2E - TTFT) / (tokens -
-//   1),
-//         one value for each request that has two tokens
-//   E2E   from sending a request to its last token
+//         requests together; a piece may have several tokens (RequestRecord)
+//   TPOT  time per output token, without the first one:
+//         (E2E - TTFT) / (tokens - 1) for each request with two tokens or more
+//   E2E   end to end: from sending a request to its last token
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,38 +29,38 @@
 
 namespace sluice::bench {
 
-/// What a request must keep to be a good one, in milliseconds: limits on its
-/// TTFT, its TPOT (0 where there is one token), its longest gap and its E2E.
+/// The limits of a good request, in milliseconds: on its TTFT, its TPOT (0 for
+/// a single token), its longest gap and its E2E.
 struct GoodputLimits {
   std::optional<double> ttftMs, tpotMs, itlMs, e2eMs;
-  std::string text; ///< as it was written
+  std::string text; ///< as the user wrote it
 
   bool any() const { return ttftMs || tpotMs || itlMs || e2eMs; }
 };
 
-/// Reads `ttft:500,itl:50,e2e:3000`, in any order, `tpot` as well. Errors:
-/// another name, one that is given twice, a limit that is not a number above 0.
+/// Parses `ttft:500,itl:50,e2e:3000`, in any order, also with `tpot`. Fails for
+/// another or repeated name, or a limit that is not a number above 0.
 Expected<GoodputLimits> parseGoodput(std::string_view text);
 
 struct Summary {
-  size_t requests = 0; ///< started
+  size_t requests = 0; ///< that were started
   size_t completed = 0, failed = 0, cancelled = 0, notStarted = 0;
   std::map<std::string, size_t> errorsByKind;
-  std::string firstError; ///< of the first request that failed; "" without one
+  std::string firstError; ///< of the first request that failed; or ""
   double durationSeconds = 0;
   int64_t promptTokens = 0, outputTokens = 0;
-  /// Requests whose output was counted in pieces, for want of the server's
-  /// word.
+  /// Requests whose output was counted in pieces, because the server gave no
+  /// number.
   size_t countedInPieces = 0;
   double outputTokensPerSecond = 0, totalTokensPerSecond = 0;
   double requestsPerSecond = 0;
   Statistics ttftMs, itlMs, tpotMs, e2eMs;
   size_t peakInFlight = 0;
-  /// Of all that were started: how much later than they were to arrive.
+  /// How much later than due the started requests began.
   Statistics startDelayMs;
-  size_t lateStarts = 0; ///< without those held back
+  size_t lateStarts = 0; ///< without those that were held back
   size_t heldBack = 0;
-  /// Those within the limits, where any are given.
+  /// Requests within the limits, if there are any.
   size_t good = 0;
   int64_t goodTokens = 0;
   bool stopped = false;
@@ -69,7 +68,7 @@ struct Summary {
 
 Summary summarize(const RunRecord &run, const GoodputLimits &limits);
 
-/// Whether a request that succeeded keeps them all.
+/// Returns whether a request that succeeded is within all limits.
 bool isGood(const RequestRecord &record, const GoodputLimits &limits);
 
 } // namespace sluice::bench

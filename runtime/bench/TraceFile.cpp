@@ -1,4 +1,4 @@
-//===- TraceFile.cpp - recorded arrivals and lengths ----------------------===//
+//===- TraceFile.cpp - traces of arrivals and lengths ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,7 +27,7 @@ constexpr std::string_view names[] = {"timestamp", "input_length",
                                       "output_length"};
 constexpr std::string_view heading = "timestamp,input_length,output_length";
 
-/// Three numbers, in the order of the names.
+/// Converts the three numbers of a line, in the order of the names.
 Status toEntry(const double (&numbers)[3], TraceEntry &entry) {
   if (!(numbers[0] >= 0 && numbers[0] <= maxTimestampMs))
     return failure("timestamp is not from 0 to a year");

@@ -1,4 +1,4 @@
-//===- Workload.cpp - which requests come when ----------------------------===//
+//===- Workload.cpp - the requests of a benchmark -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,10 +19,10 @@ namespace {
 
 constexpr double maxArrivalMs = 366.0 * 24 * 3600 * 1000;
 
-/// Makes a warm-up's prompts others than those that are measured.
+/// Changes the seed, so that a warm-up has other prompts than the run.
 constexpr uint64_t warmupSeed = 0x9E3779B97F4A7C15;
 
-/// From request index - 1 to request index.
+/// Returns the gap before request `index`.
 double gapMs(const WorkloadOptions &options, size_t index) {
   RandomStream random(options.seed, Purpose::ArrivalGap, index);
   switch (options.arrival) {

@@ -1,12 +1,12 @@
-//===- Workload.h - which requests come when ------------------------------===//
+//===- Workload.h - the requests of a benchmark ---------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A workload is a pure function of its options: the same on every machine, and
-// request i the same however many others there are.
+// A workload is a pure function of its options: it is the same on every
+// machine, and request i does not change with the number of requests.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,13 +21,14 @@
 
 namespace sluice::bench {
 
-/// How far apart requests come. The first one always comes at 0. Gaps are not
-/// scaled to make their sum what is expected, as `vllm bench serve` does.
+/// The distribution of the gaps between arrivals. The first request arrives at
+/// 0. Gaps are not scaled to make their sum the expected one, as `vllm bench
+/// serve` does.
 enum class Arrival : uint8_t {
   All,     ///< all at once
-  Fixed,   ///< each one mean interval after the one before
+  Fixed,   ///< each one mean interval after the previous one
   Poisson, ///< exponential gaps
-  Gamma,   ///< gamma gaps, of which `burstiness` is the shape
+  Gamma,   ///< gamma gaps with the shape `burstiness`
 };
 
 struct WorkloadOptions {
@@ -35,15 +36,16 @@ struct WorkloadOptions {
   Arrival arrival = Arrival::All;
   double meanIntervalMs = 0;
   /// The gaps' standard deviation is mean / sqrt(burstiness): 1 is Poisson,
-  /// less comes in bursts, more is more even (`--burstiness` of vLLM).
+  /// smaller values are burstier, larger ones more regular (`--burstiness` of
+  /// vLLM).
   double burstiness = 1;
-  /// Closed loop: so many in flight, the next one starts when one ends; arrival
-  /// times are then all 0. 0: open loop, by arrival times.
+  /// In a closed loop: the number in flight; the next request starts when one
+  /// ends, and arrival times are all 0. 0: an open loop, by arrival times.
   int64_t concurrency = 0;
   LengthDistribution promptTokens{128};
   LengthDistribution outputTokens{128};
-  /// Arrival times and lengths from this file instead; see TraceFile.h. At most
-  /// `requests` of it.
+  /// A file with arrival times and lengths, used instead of the above; see
+  /// TraceFile.h. At most `requests` of its requests are used.
   std::string traceFile;
   uint64_t seed = 0;
 };
@@ -58,12 +60,12 @@ struct BenchRequest {
 
 using Workload = std::vector<BenchRequest>;
 
-/// Errors: the trace file's, arrivals beyond a year, a mean interval that is
-/// missing or given for nothing.
+/// Fails if the trace file does, if arrivals lie beyond a year, or if a mean
+/// interval is missing or given without effect.
 Expected<Workload> makeWorkload(const WorkloadOptions &options);
 
-/// What is sent before a run to warm up: `count` requests of the same lengths
-/// and other prompts, all at once.
+/// Returns the requests that warm up a server before a run: `count` requests
+/// with the same lengths and other prompts, all at once.
 Expected<Workload> makeWarmup(const WorkloadOptions &options, int64_t count);
 
 } // namespace sluice::bench

@@ -1,4 +1,4 @@
-//===- BenchOptionsTest.cpp - what users ask the load generator for -------===//
+//===- BenchOptionsTest.cpp - the options of the load generator -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// Reads a command line; the error or "".
+/// Parses a command line. Returns the error or "".
 std::string parse(const std::string &line, BenchOptions &options) {
   CLI::App app("test", "test");
   addBenchOptions(app, options);

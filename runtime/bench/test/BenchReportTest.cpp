@@ -1,4 +1,4 @@
-//===- BenchReportTest.cpp - a run's results, for people and programs -----===//
+//===- BenchReportTest.cpp - the report of a run --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@ using testing::Not;
 
 namespace {
 
-/// Four requests; the last one fails.
+/// Returns a run of four requests, the last of which failed.
 RunRecord someRun() {
   WorkloadOptions options;
   options.requests = 4;

@@ -1,4 +1,4 @@
-//===- BenchTest.cpp - the load generator as a whole ----------------------===//
+//===- BenchTest.cpp - the load generator ---------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- CompletionsApiTest.cpp - the OpenAI API, as a client sees it -------===//
+//===- CompletionsApiTest.cpp - the OpenAI API from a client's view -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,7 +28,7 @@ TEST(CompletionsApiTest, Bodies) {
   EXPECT_EQ(body["max_tokens"], 99);
   EXPECT_EQ(body["ignore_eos"], true);
   EXPECT_EQ(body["temperature"], 0.5);
-  EXPECT_EQ(body["seed"], 5); // 31 bits of it
+  EXPECT_EQ(body["seed"], 5); // 31 bits of the seed
   EXPECT_EQ(body["stream"], true);
   EXPECT_EQ(body["stream_options"], json({{"include_usage", true}}));
   prompt.form = PromptForm::Text;

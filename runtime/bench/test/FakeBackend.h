@@ -1,4 +1,4 @@
-//===- FakeBackend.h - a backend with a clock of its own ------------------===//
+//===- FakeBackend.h - a backend with a virtual clock ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,13 +18,13 @@ namespace sluice::bench::test {
 
 /// When a request's output comes, after its start, and how it ends.
 struct FakeScript {
-  std::vector<std::pair<Time, int64_t>> pieces; ///< when, how many tokens
+  std::vector<std::pair<Time, int64_t>> pieces; ///< when, and how many tokens
   Time end{0};                                  ///< below 0: never
   Ending ending;
 };
 
-/// Answers by script, in virtual time: wait() moves the clock to what comes
-/// next, nothing else does but what start() is told to cost.
+/// Answers by script, in virtual time: wait() moves the clock to the next
+/// event, and start() by the cost that the test sets.
 class FakeBackend : public Backend {
 public:
   explicit FakeBackend(std::function<FakeScript(const BenchRequest &)> script)
@@ -70,13 +70,13 @@ public:
       return;
     }
     auto event = events.extract(events.begin());
-    // One that was due while a start took its time is told late, with the time
-    // at which it came.
+    // An event that was due while a start took its time is reported late, with
+    // the time at which it came.
     clock = std::max(clock, event.key());
     event.mapped().tell(event.key());
   }
 
-  Time clock{1'000'000'000'000}; ///< begins anywhere
+  Time clock{1'000'000'000'000}; ///< any time
   Time startCost{0};
   std::vector<size_t> started;
   std::vector<std::pair<size_t, Time>> aborted;
@@ -98,8 +98,9 @@ private:
   std::multimap<Time, Event> events;
 };
 
-/// First output after `first`, then a token each `gap`, `spec.outputTokens` of
-/// them, as the server says too.
+/// Returns a script with the first output after `first`, and then one token
+/// each `gap`; there are `spec.outputTokens` tokens, and the server reports
+/// this number.
 inline FakeScript steady(const BenchRequest &spec, Time first, Time gap) {
   FakeScript script;
   for (int64_t i = 0; i < spec.outputTokens; ++i)

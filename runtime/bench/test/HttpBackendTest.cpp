@@ -36,7 +36,7 @@ constexpr const char *usage =
     "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":4,"
     "\"completion_tokens\":6}}\n\n";
 
-/// Serves /v1/models; all other requests are given to `serve`.
+/// Serves /v1/models; passes all other requests to `serve`.
 std::function<void(Peer &)>
 withModels(std::function<void(Peer &, const std::string &)> serve) {
   return [serve = std::move(serve)](Peer &peer) {
@@ -126,7 +126,7 @@ TEST(HttpBackendTest, ChatWithAKeyBehindAPath) {
       backendFor(server.url() + "/openai/v1/", options);
   RunRecord run = runWorkload(requests(1), *backend, {});
   EXPECT_TRUE(run.requests[0].succeeded()) << run.requests[0].error;
-  EXPECT_EQ(run.requests[0].outputTokens, 1); // a piece
+  EXPECT_EQ(run.requests[0].outputTokens, 1); // one piece
   EXPECT_FALSE(run.requests[0].tokensFromServer);
   EXPECT_THAT(first, StartsWith("GET /openai/v1/models HTTP/1.1\r\n"));
   EXPECT_THAT(seen, StartsWith("POST /openai/v1/chat/completions HTTP/1.1"));
@@ -191,14 +191,14 @@ TEST(HttpBackendTest, StreamsThatGoWrong) {
               "malformed", "not HTTP/1");
 }
 
-/// Whether `count` becomes `wanted` within 10 s.
+/// Returns whether `count` becomes `wanted` within 10 s.
 bool becomes(const std::atomic<int> &count, int wanted) {
   for (int i = 0; i < 1000 && count != wanted; ++i)
     std::this_thread::sleep_for(10ms);
   return count == wanted;
 }
 
-/// A time-out closes the connection, which is what cancels it at the server.
+/// A time-out closes the connection, so that the server cancels the request.
 TEST(HttpBackendTest, TimeoutsCloseTheConnection) {
   std::atomic<int> gone = 0;
   LoopbackServer server(withModels([&](Peer &peer, const std::string &) {
@@ -229,7 +229,7 @@ TEST(HttpBackendTest, StoppingClosesConnections) {
   EXPECT_TRUE(becomes(gone, 5));
 }
 
-/// A server that comes back after some failures: no request infects another.
+/// The server fails several times, then works: no request affects another.
 TEST(HttpBackendTest, ManyRequestsOneAfterAnother) {
   std::atomic<int> number = 0;
   LoopbackServer server(withModels([&](Peer &peer, const std::string &) {

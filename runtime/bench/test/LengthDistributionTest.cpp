@@ -41,7 +41,7 @@ TEST(LengthDistributionTest, GoldenValues) {
 struct Case {
   const char *text;
   double mean, deviation;
-  int64_t low, high; // all are within
+  int64_t low, high; // all draws are within
 };
 
 TEST(LengthDistributionTest, HaveTheirMoments) {

@@ -1,4 +1,4 @@
-//===- RandomPromptTest.cpp - what prompts are made of --------------------===//
+//===- RandomPromptTest.cpp - random prompts of requests ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -49,10 +49,11 @@ TEST(PromptTest, PrefixesAreSharedAndTheRestIsNot) {
   std::vector<int32_t> two = promptTokens(options, specOf(1, 20), 5);
   EXPECT_TRUE(std::equal(one.begin(), one.begin() + 10, two.begin()));
   EXPECT_FALSE(std::equal(one.begin() + 10, one.end(), two.begin() + 10));
-  // Without one they differ from the start; another workload shares another.
+  // Without a shared prefix, prompts differ from the start; another workload
+  // has another prefix.
   EXPECT_NE(promptTokens(tokensBelow(30000), specOf(1, 20), 5)[0], one[0]);
   EXPECT_NE(promptTokens(options, specOf(0, 20), 6)[0], one[0]);
-  // A prompt that is shorter is a prefix of it.
+  // A shorter prompt is a prefix of the shared one.
   std::vector<int32_t> brief = promptTokens(options, specOf(2, 4), 5);
   ASSERT_EQ(brief.size(), 4u);
   EXPECT_TRUE(std::equal(brief.begin(), brief.end(), one.begin()));

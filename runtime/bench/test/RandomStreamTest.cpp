@@ -1,4 +1,4 @@
-//===- RandomStreamTest.cpp - random numbers, the same on every machine ---===//
+//===- RandomStreamTest.cpp - portable random numbers ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -47,7 +47,8 @@ TEST(RandomStreamTest, GoldenValues) {
     EXPECT_EQ(whole.whole(128, 768), expected);
 }
 
-/// The same, with Python's logarithm, which may round otherwise.
+/// From the same implementation, with Python's logarithm, which may round
+/// differently.
 TEST(RandomStreamTest, GoldenValuesOfDistributions) {
   using Draw = std::function<double(RandomStream &)>;
   const std::pair<Draw, std::vector<double>> cases[] = {
@@ -66,7 +67,7 @@ TEST(RandomStreamTest, GoldenValuesOfDistributions) {
   }
 }
 
-/// Mean, variance and skewness of many draws.
+/// The mean, variance and skewness of many draws.
 struct Moments {
   double mean = 0, variance = 0, skewness = 0;
 };

@@ -1,4 +1,4 @@
-//===- RunnerTest.cpp - sending a workload, in virtual time ---------------===//
+//===- RunnerTest.cpp - running a workload, in virtual time ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ using testing::ElementsAre;
 
 namespace {
 
-/// `count` requests of `tokens` tokens, one each `interval`.
+/// Returns `count` requests of `tokens` tokens, one each `interval`.
 Workload fixed(size_t count, Time interval, int64_t tokens = 3) {
   Workload workload(count);
   for (size_t i = 0; i < count; ++i) {
@@ -31,7 +31,7 @@ Workload fixed(size_t count, Time interval, int64_t tokens = 3) {
   return workload;
 }
 
-/// First output after 30 ms, then one each 10 ms.
+/// Returns a script with the first output after 30 ms, then one each 10 ms.
 FakeScript usual(const BenchRequest &spec) { return steady(spec, 30ms, 10ms); }
 
 TEST(RunnerTest, StartsInTimeWhateverAStartCosts) {
@@ -48,13 +48,13 @@ TEST(RunnerTest, StartsInTimeWhateverAStartCosts) {
   EXPECT_EQ(run.duration, 990ms + 50ms);
   EXPECT_EQ(run.notStarted, 0u);
   EXPECT_FALSE(run.stopped);
-  // Five overlap: 50 ms long, one each 10 ms, the first one's end comes first.
+  // Each takes 50 ms and one starts each 10 ms, so five overlap.
   EXPECT_GE(run.peakInFlight, 5u);
   EXPECT_LE(run.peakInFlight, 6u);
 }
 
-/// Those that come while others are being started are late, and say so; later
-/// ones are in time again.
+/// Requests that are due while others are being started are late and say so;
+/// later ones are in time again.
 TEST(RunnerTest, LatenessIsNotPassedOn) {
   FakeBackend backend(usual);
   backend.startCost = 3ms;
@@ -71,8 +71,8 @@ TEST(RunnerTest, LatenessIsNotPassedOn) {
 
 TEST(RunnerTest, Measures) {
   FakeBackend backend([](const BenchRequest &spec) {
-    // The server counts nothing; the backend knows of one piece that it has
-    // three tokens.
+    // The server gives no number of tokens; the backend knows of one piece that
+    // it has three.
     FakeScript script = {{{10ms, 0}, {30ms, 3}}, 30ms, {}};
     if (spec.index == 0) {
       script = {{{40ms, 0}, {50ms, 0}, {75ms, 0}}, 80ms, {}};
@@ -111,7 +111,7 @@ TEST(RunnerTest, AClosedLoopKeepsItsPlacesFull) {
   EXPECT_EQ(run.peakInFlight, 4u);
   for (size_t i = 0; i < 20; ++i) {
     const RequestRecord &record = run.requests[i];
-    // Each lasts 50 ms: four start together, at once when four have ended.
+    // Each takes 50 ms: four start together, as soon as four have ended.
     EXPECT_EQ(record.started, 50ms * static_cast<int64_t>(i / 4)) << i;
     EXPECT_EQ(record.startDelay, 0ms);
     EXPECT_FALSE(record.heldBack);
@@ -177,7 +177,7 @@ TEST(RunnerTest, WhatTakesTooLongIsAborted) {
   EXPECT_EQ(run.duration, 153ms);
 }
 
-/// A time-out's place goes to the next one.
+/// The place of a request that timed out goes to the next one.
 TEST(RunnerTest, ATimeoutFreesItsPlace) {
   FakeBackend backend(
       [](const BenchRequest &) { return FakeScript{{}, -1ms, {}}; });
@@ -204,13 +204,13 @@ TEST(RunnerTest, StopsWhenAsked) {
   for (const RequestRecord &record : run.requests)
     cancelled += record.cancelled();
   EXPECT_EQ(cancelled, backend.aborted.size());
-  EXPECT_EQ(cancelled, 3u); // those that began at 60, 80 and 100, 60 ms long
+  EXPECT_EQ(cancelled, 3u); // the 60 ms requests started at 60, 80 and 100 ms
   EXPECT_TRUE(run.requests[0].succeeded());
   EXPECT_GE(run.duration, 105ms);
   EXPECT_LE(run.duration, 155ms);
 }
 
-/// However long there is nothing to do, it asks.
+/// shouldStop is called often, however long nothing happens.
 TEST(RunnerTest, AsksOftenWhetherToStop) {
   FakeBackend backend(
       [](const BenchRequest &) { return FakeScript{{}, -1ms, {}}; });
@@ -219,7 +219,7 @@ TEST(RunnerTest, AsksOftenWhetherToStop) {
   options.shouldStop = [&] { return ++asked > 100; };
   RunRecord run = runWorkload(fixed(2, 3600s), backend, options);
   EXPECT_TRUE(run.stopped);
-  EXPECT_LE(run.duration, 5s); // 50 ms each time
+  EXPECT_LE(run.duration, 5s); // at most 50 ms each
 }
 
 TEST(RunnerTest, TellsItsProgress) {
@@ -241,7 +241,8 @@ TEST(RunnerTest, TellsItsProgress) {
   EXPECT_NEAR(double(reported[0].pieces), 3 * 47, 8);
 }
 
-/// Each is prepared before it is due, but not the whole workload at once.
+/// Each request is prepared before it is due, but not the whole workload at
+/// once.
 TEST(RunnerTest, PreparesAhead) {
   FakeBackend backend(usual);
   runWorkload(fixed(1000, 5ms), backend, {});
@@ -250,8 +251,9 @@ TEST(RunnerTest, PreparesAhead) {
   EXPECT_GE(backend.maxAhead, 255u);
 }
 
-/// 32 requests of 512 steps, 5.8 s long, one each 500 ms: where steps cost the
-/// same however many share them, all is done 5.8 s after the last one came.
+/// 32 requests of 512 steps each take 5.8 s, one each 500 ms. If a step's time
+/// does not depend on how many requests share it, the run ends 5.8 s after the
+/// last arrival.
 TEST(RunnerTest, OverlapsAsArrivalsDo) {
   WorkloadOptions options;
   options.arrival = Arrival::Fixed;

@@ -21,7 +21,7 @@ struct Case {
   std::vector<double> percentiles; // 0, 1, 25, 50, 90, 99, 100
 };
 
-/// What numpy.percentile of numpy 2 prints.
+/// The results of numpy.percentile of numpy 2.
 TEST(StatisticsTest, AsNumpy) {
   const Case cases[] = {
       {{1}, {1, 1, 1, 1, 1, 1, 1}},

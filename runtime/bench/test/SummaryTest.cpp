@@ -1,4 +1,4 @@
-//===- SummaryTest.cpp - what a run amounts to ----------------------------===//
+//===- SummaryTest.cpp - the results of a run -----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,7 +34,7 @@ RequestRecord failed(const char *kind) {
   RequestRecord record;
   record.errorKind = kind;
   record.error = std::string("error ") + kind;
-  record.outputTokens = 1000; // counts nowhere
+  record.outputTokens = 1000; // not counted anywhere
   record.firstToken = 1h;
   return record;
 }
@@ -91,7 +91,7 @@ TEST(SummaryTest, Latencies) {
   EXPECT_DOUBLE_EQ(summary.ttftMs.max, 300);
   EXPECT_EQ(summary.itlMs.count, 3u); // of all requests together
   EXPECT_DOUBLE_EQ(summary.itlMs.mean, 20);
-  EXPECT_EQ(summary.tpotMs.count, 2u); // of those with two tokens
+  EXPECT_EQ(summary.tpotMs.count, 2u); // of requests with two tokens or more
   EXPECT_DOUBLE_EQ(summary.tpotMs.mean, (40.0 / 2 + 20.0 / 4) / 2);
   EXPECT_DOUBLE_EQ(summary.e2eMs.mean, (140 + 220 + 300) / 3.0);
 }

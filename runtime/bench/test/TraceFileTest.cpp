@@ -1,4 +1,4 @@
-//===- TraceFileTest.cpp - recorded arrivals and lengths ------------------===//
+//===- TraceFileTest.cpp - traces of arrivals and lengths -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- WorkloadTest.cpp - which requests come when ------------------------===//
+//===- WorkloadTest.cpp - the requests of a benchmark ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,8 +24,8 @@ WorkloadOptions optionsFor(Arrival arrival, double meanIntervalMs) {
   return options;
 }
 
-/// From a second implementation, in Python; arrivals to 10 ns, since its
-/// logarithm may round otherwise.
+/// From a second implementation, in Python; arrivals to 10 ns, because its
+/// logarithm may round differently.
 TEST(WorkloadTest, GoldenValues) {
   WorkloadOptions options = optionsFor(Arrival::Poisson, 100);
   options.requests = 5;
