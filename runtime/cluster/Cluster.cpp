@@ -1,4 +1,4 @@
-//===- Cluster.cpp - the machines that a model is to run on ---------------===//
+//===- Cluster.cpp - the machines that run a model ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -44,7 +44,7 @@ static Status checkNumber(double value, double low, double high,
   return {};
 }
 
-// A device that reads one byte a second, or a trillion times what any has.
+// Lower: a device that reads one byte a second; upper: far faster than any.
 constexpr double minRate = 1, maxRate = 1e18;
 constexpr double maxDelay = 10; // seconds
 constexpr uint64_t maxMemory = uint64_t(1) << 60;
@@ -91,9 +91,9 @@ struct Graph {
   std::vector<std::vector<Edge>> edges;
 };
 
-/// The ways from `from` to every node through switches alone: Dijkstra's
-/// algorithm by latency, of equal latencies the wider. A direct link is taken
-/// however slow it is.
+/// Returns the paths from `from` to every node through switches only, by
+/// Dijkstra's algorithm on latency; of equal latencies, the wider path. A
+/// direct link is always taken, however slow it is.
 std::vector<std::optional<Link>> pathsFrom(const Graph &graph, size_t from) {
   auto better = [](const Link &a, const Link &b) {
     return a.latencySeconds != b.latencySeconds
@@ -113,7 +113,7 @@ std::vector<std::optional<Link>> pathsFrom(const Graph &graph, size_t from) {
       break;
     done[next] = true;
     if (next < graph.nodes && next != from)
-      continue; // nodes pass nothing on
+      continue; // nodes do not pass messages on
     for (const Graph::Edge &edge : graph.edges[next]) {
       Link path{best[next]->latencySeconds + edge.link.latencySeconds,
                 std::min(best[next]->bytesPerSecond, edge.link.bytesPerSecond)};
@@ -132,7 +132,7 @@ std::vector<std::optional<Link>> pathsFrom(const Graph &graph, size_t from) {
 // ClusterBuilder
 //===----------------------------------------------------------------------===//
 
-/// The number of a node, or of a switch, which come after the nodes.
+/// Returns the number of a node or switch; switches come after the nodes.
 std::optional<size_t> ClusterBuilder::find(std::string_view name) const {
   for (size_t n = 0; n < made.allNodes.size(); ++n)
     if (made.allNodes[n].name == name)
@@ -147,7 +147,7 @@ Status ClusterBuilder::addName(const std::string &name, const char *what) {
   if (!isName(name))
     return failure("a ", what, "'s name '", name, "' is not 1 to ",
                    maxNameLength, " letters, digits, '_', '-' or '.'");
-  // Under this key the IR keeps what is between the nodes.
+  // The IR stores the links between nodes under this key.
   if (name == "links")
     return failure("no ", what, " can be called 'links'");
   if (find(name))

@@ -99,14 +99,14 @@ Expected<ModelShape> findShape(const std::vector<ModelShape> &models,
 // Nodes
 //===----------------------------------------------------------------------===//
 
-/// A node as it is written.
+/// A node as it is written in the file.
 struct WrittenNode {
   NodeSpec node;
   std::string like;
   int64_t line = 0;
 };
 
-/// The measured steps of a device whose other keys were read.
+/// Reads the measured steps of a device whose other keys were read.
 RowCurve readSteps(const YamlValue &value, const std::string &file,
                    Status &status, const std::vector<ModelShape> &models,
                    const DeviceSpec &device) {
@@ -130,7 +130,7 @@ RowCurve readSteps(const YamlValue &value, const std::string &file,
   Expected<ModelShape> model = findShape(models, name);
   if (!model)
     fields.fail(value.line, "'steps': ", model.status().message());
-  // Rates that are not positive are refused with the device's node.
+  // Rates that are not positive are refused later, with the device's node.
   if (!status.ok() || !(device.bytesPerSecond > 0 && device.flopsPerSecond > 0))
     return {};
   Expected<RowCurve> curve = RowCurve::fit(points);
@@ -159,7 +159,8 @@ DeviceSpec readDevice(const YamlValue &value, const std::string &file,
     fields.fail(value.line, "'kind' is '", kind, "', not cpu or cuda");
   double memory = 0;
   fields.read("memory", Quantity::Bytes, memory);
-  // Checked before it becomes whole: the cast of a larger one is undefined.
+  // Checked first, because converting a larger number to an integer is
+  // undefined.
   if (memory > 1e18)
     fields.fail(value.line, "'memory' is more than 1e18 B");
   else
@@ -192,7 +193,7 @@ WrittenNode readNode(const YamlValue &value, const std::string &file,
   return written;
 }
 
-/// Gives every node that is like another its devices.
+/// Gives every node with `like` the devices of the other node.
 Status resolveLikes(std::vector<WrittenNode> &nodes, const std::string &file) {
   std::map<std::string_view, size_t> byName;
   for (size_t n = 0; n < nodes.size(); ++n)
@@ -265,7 +266,7 @@ void readLinks(const YamlValue &value, const std::string &file, Status &status,
   }
 }
 
-/// Nodes, switches and links.
+/// Reads nodes, switches and links.
 void readNodes(const YamlValue &root, YamlFields &fields,
                const std::string &file, Status &status,
                const std::vector<ModelShape> &models, ClusterBuilder &builder) {
@@ -302,7 +303,8 @@ Expected<std::string> readText(const std::string &path) {
                      bytes.size());
 }
 
-/// The models of a cluster's file: a list, or the name of a file beside it.
+/// Reads the models of a cluster's file: a list, or the name of a file beside
+/// it.
 std::vector<ModelShape> readModelsOf(const YamlValue &root, YamlFields &fields,
                                      const std::string &file, Status &status) {
   const YamlValue *value = root.find("models");

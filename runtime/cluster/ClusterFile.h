@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads a cluster's description. docs/Clusters.md says how it is written; in
-// short:
+// Reads a cluster's description. docs/Clusters.md defines the format; in short:
 //
 //   name: two-nodes
 //   models: models.yaml          # a file beside this one, or a list
@@ -15,9 +14,11 @@
 //   nodes:
 //     - name: n0
 //       devices:
-//         - {kind: cpu, memory: 128 GiB, bandwidth: 85 GB/s, flops: 450
-//         GFLOP/s,
-//            overhead: 50 us}
+//         - kind: cpu
+//           memory: 128 GiB
+//           bandwidth: 85 GB/s
+//           flops: 450 GFLOP/s
+//           overhead: 50 us
 //     - {name: n1, like: n0}     # n0's devices
 //     - {name: d, like: n0, draft: true}
 //   switches: [s]
@@ -46,28 +47,30 @@ namespace sluice::cluster {
 struct ClusterFile {
   Cluster cluster;
   std::vector<ModelShape> models;
-  std::string target; ///< names one of `models`, or empty
-  std::string draft;  ///< likewise
+  std::string target; ///< the name of one of `models`, or empty
+  std::string draft;  ///< the name of one of `models`, or empty
 
-  /// Error: no model has that name; lists those there are.
+  /// Returns the model with this name. Fails if there is none, and lists the
+  /// names.
   Expected<ModelShape> findModel(std::string_view name) const;
 };
 
-/// Reads `path`, and the file that its `models` names. Errors, all with file
-/// and line: not YAML, longer than 1 MiB, deeper than 16 or of more than
-/// 100,000 values, aliases, unknown or doubled keys, values of another type or
-/// unit, numbers out of their range, measured steps of no described model or
-/// that RowCurve::fit() and weightCurve() refuse, `like` that names nobody
-/// or itself over others (prints the cycle), and what Cluster::create() and
-/// ModelShape::validate() refuse.
+/// Reads `path`, and the file that its `models` names. Fails, with file and
+/// line, if the text is not YAML, is longer than 1 MiB, nested deeper than 16,
+/// or has more than 100,000 values; for aliases, unknown or repeated keys,
+/// values of the wrong type or unit, and numbers out of range; for measured
+/// steps of a model that is not described, or that RowCurve::fit() or
+/// weightCurve() refuses; for a `like` that names no node or forms a cycle
+/// (which is printed); and for what ClusterBuilder and ModelShape::validate()
+/// refuse.
 Expected<ClusterFile> readClusterFile(const std::string &path);
 
-/// The same of a text; `name` is what messages call it and where a models file
-/// is looked for.
+/// Like readClusterFile(), for a text. `name` is its name in messages, and the
+/// file of models is looked for beside it.
 Expected<ClusterFile> parseClusterFile(std::string_view text,
                                        const std::string &name);
 
-/// Reads a file that has a list `models` only.
+/// Reads a file that only has a list `models`.
 Expected<std::vector<ModelShape>> readModelFile(const std::string &path);
 
 } // namespace sluice::cluster

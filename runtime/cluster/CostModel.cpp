@@ -1,4 +1,4 @@
-//===- CostModel.cpp - how long steps and messages take -------------------===//
+//===- CostModel.cpp - the times of steps and messages --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,10 +37,10 @@ StageRange cluster::wholeModel(const ModelCost &model) {
           .output = true};
 }
 
-/// By the roofline.
+/// Returns the time of an op by the roofline.
 static double boundSeconds(const OpCost &op, int64_t rows, int64_t context,
                            const DeviceSpec &device) {
-  // In floating point: the products exceed 64 bits for large contexts.
+  // In floating point, because the products exceed 64 bits for large contexts.
   double r = double(rows), c = double(context);
   double bytes = double(op.weightBytes) + c * double(op.cacheBytesPerPosition) +
                  r * double(op.bytesPerRow);
@@ -122,7 +122,7 @@ int64_t StageCost::fullRows(int64_t limit, int64_t context) const {
     return seconds({.rows = rows, .outputs = rows, .context = context}) /
            double(rows);
   };
-  // 1e-9: against rounding where times are equal by construction.
+  // 1e-9 allows for rounding where times are equal by construction.
   double max = perRow(limit) * (1.05 + 1e-9);
   int64_t tooFew = 0, enough = limit;
   while (tooFew + 1 < enough) {
@@ -155,8 +155,9 @@ Expected<RowCurve> cluster::weightCurve(const RowCurve &steps,
                      formatSeconds(seconds), ": without weights alone ",
                      formatSeconds(rest));
     double each = (seconds - rest) / double(bytes);
-    // Where a step is hardly longer than another, or than its rows in steps of
-    // fewer, its weights' part can be shorter or longer than that.
+    // If steps hardly get longer, or rows hardly faster in longer steps, the
+    // part of the weights can violate a curve's requirements; it is moved to
+    // the nearest valid value.
     if (!points.empty()) {
       const RowCurve::Point &last = points.back();
       each = std::clamp(each, last.seconds,
@@ -184,7 +185,7 @@ CheckpointSchedule StageCost::checkpoints(Time maxLatency, int64_t rows,
   double limit = double(maxLatency.count()) * 1e-9;
   int64_t stretches = std::max<int64_t>(
       1, int64_t(std::ceil(length(fullRows(rows, context)) / limit - 1e-9)));
-  // The longest step that fits: the time never falls with more rows.
+  // Finds the longest step that fits: the time never falls with more rows.
   int64_t fits = fullRows(rows, context), tooMany = rows + 1;
   while (fits + 1 < tooMany) {
     int64_t middle = fits + (tooMany - fits) / 2;

@@ -1,30 +1,30 @@
-//===- CostModel.h - how long steps and messages take ---------------------===//
+//===- CostModel.h - the times of steps and messages ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// How long steps and messages take, by a roofline (Williams et al., CACM 2009):
-// an op takes as long as its bytes need from memory or its operations need in
-// the device's units, whichever is longer; a step takes the sum over its ops,
-// and what the device adds to each step and each row:
+// Computes the times of steps and messages by a roofline (Williams et al., CACM
+// 2009): an op takes the time for its bytes from memory or the time for its
+// operations in the device's units, whichever is longer. A step takes the sum
+// over its ops, plus what the device adds to each step and each row:
 //
 //   op(R, C)   = max((weights + C cache + R bytesPerRow) / bytesPerSecond,
 //                    R (flopsPerRow + C flopsPerRowAndPosition) /
 //                    flopsPerSecond)
 //   step(R, C) = overhead + R row + sum over ops
 //
-// On a device whose steps were measured (Device::weightSeconds) an op with
-// weights takes what they took there, all that it does beside included:
+// On a device with measured steps (DeviceSpec::weightSeconds), an op with
+// weights takes the measured time, which includes all its other work:
 //
 //   op(R, C)   = weights weightSeconds(R)
 //
-// A collective takes the time that its messages are on the group's links as
-// well: rounds latency + R linkBytesPerRow / bandwidth. R rows at a context of
-// C positions. The rows of a step are taken to be of one request, so that they
-// read its cache once. An output layer's ops count the rows that want an output
-// instead of R.
+// A collective also takes the time of its messages on the group's links: rounds
+// latency + R linkBytesPerRow / bandwidth. R is the number of rows, C the
+// positions of their context. The rows of a step count as those of one request,
+// so they read its cache once. For the ops of an output layer, R is the number
+// of outputs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,28 +41,28 @@
 
 namespace sluice::cluster {
 
-/// Most layers of a model.
+/// The largest number of layers of a model.
 constexpr int64_t maxLayers = 4096;
 
-/// What one op costs; as CostInterface of the dialect says it.
+/// The costs of one op, as the dialect's CostInterface gives them.
 struct OpCost {
   int64_t weightBytes = 0;
   int64_t flopsPerRow = 0;
   int64_t flopsPerRowAndPosition = 0;
   int64_t cacheBytesPerPosition = 0;
   int64_t bytesPerRow = 0;
-  /// Of a collective: messages one after the other between the members of a
-  /// group, and bytes that each of them sends.
+  /// For a collective: the number of messages, one after another, between the
+  /// members of a group, and the bytes that each member sends for a row.
   int64_t linkRounds = 0;
   int64_t linkBytesPerRow = 0;
   bool operator==(const OpCost &) const = default;
 };
 
-/// A part of a model that lies in one stage as a whole.
+/// The costs of a part of a model that is never split between stages.
 struct PartCost {
   std::vector<OpCost> ops;
-  /// Weights that the stage must hold. More than its ops read where they look
-  /// rows up in a table.
+  /// The weights that the stage must hold. They are more than its ops read if
+  /// ops look rows up in a table.
   int64_t memoryBytes = 0;
 
   int64_t weightBytes() const;
@@ -70,19 +70,19 @@ struct PartCost {
   bool operator==(const PartCost &) const = default;
 };
 
-/// What the parts of a model cost.
+/// The costs of a model.
 struct ModelCost {
   std::string name;
   int64_t hidden = 0;
   int64_t vocab = 0;
   PartCost embedding; ///< before the first layer
   std::vector<PartCost> layers;
-  PartCost output; ///< after the last layer, for rows that want an output
-  /// Memory that embedding and output share where one stage has both.
+  PartCost output; ///< after the last layer; counts outputs as rows
+  /// Memory that embedding and output share if one stage has both.
   int64_t tiedBytes = 0;
 };
 
-/// What a stage has of a model.
+/// The part of a model that a stage has.
 struct StageRange {
   int64_t firstLayer = 0;
   int64_t layers = 0;
@@ -91,7 +91,7 @@ struct StageRange {
   bool operator==(const StageRange &) const = default;
 };
 
-/// The whole model.
+/// Returns the range of the whole model.
 StageRange wholeModel(const ModelCost &model);
 
 struct StepShape {
@@ -100,50 +100,53 @@ struct StepShape {
   int64_t context = 0; ///< positions that each row attends to
 };
 
-/// Seconds of one op.
+/// Returns the seconds of one op.
 double opSeconds(const OpCost &op, int64_t rows, int64_t context,
                  const DeviceSpec &device);
 
-/// One entry for each of StepTimes::rowCounts.
+/// Has an entry for each of StepTimes::rowCounts.
 using StepTable = std::array<Time, StepTimes::rowCounts.size()>;
 
-/// Checkpoints of a stage that is only described: stretches of equal length, of
-/// which `checkpoints` + 1 make a step. --sluice-insert-checkpoints, which can
-/// end a stretch between two ops only and splits no product that fits into one,
-/// places more of them.
+/// The checkpoints of a stage that is only described: `checkpoints` + 1
+/// stretches of equal length make a step. --sluice-insert-checkpoints places
+/// more of them, because it can end a stretch only between two ops, and splits
+/// no product that fits into one.
 struct CheckpointSchedule {
   int64_t checkpoints = 0;
-  /// The most rows of a step whose stretches do not exceed the limit.
+  /// The most rows of a step whose stretches are within the limit.
   int64_t stepRows = 1;
 };
 
-/// The steps of a stage on a device. Equal ops are kept once with their number,
-/// so seconds() takes microseconds at most and allocates nothing. Immutable
-/// after construction, so thread-safe.
+/// The times of a stage's steps on a device. Equal ops are stored once with
+/// their number, so seconds() takes microseconds at most and allocates nothing.
+/// Immutable, and therefore thread-safe.
 class StageCost {
 public:
-  /// `range` lies in the model.
+  /// `range` must lie in the model.
   StageCost(const ModelCost &model, const StageRange &range,
             const DeviceSpec &device);
 
-  /// Of a step. Rows >= 0; a step without rows takes no time.
+  /// Returns the seconds of a step. Rows >= 0; a step without rows takes no
+  /// time.
   double seconds(const StepShape &shape) const;
   Time time(const StepShape &shape) const;
 
-  /// Times by row count, all rows wanting an output.
+  /// Returns the times by row count, if all rows want an output.
   StepTable table(int64_t context) const;
 
-  /// How many rows a step needs for a prompt to be computed at full speed: the
-  /// fewest with which a row takes at most 5 % longer than with any number up
-  /// to `limit`, which is positive. A row never takes longer in a longer step.
+  /// Returns how many rows a step needs to compute a prompt at full speed: the
+  /// fewest with which a row takes at most 5 % longer than with any number of
+  /// rows up to `limit`, which must be positive. A row never takes longer in a
+  /// longer step.
   int64_t fullRows(int64_t limit, int64_t context) const;
 
-  /// Checkpoints for which no stretch of a step of fullRows() rows, of `rows`
-  /// at most, takes longer than `maxLatency`; 0: none, and steps of `rows`.
+  /// Returns checkpoints such that no stretch of a step of fullRows() rows, and
+  /// at most `rows`, takes longer than `maxLatency`. With 0 there are no
+  /// checkpoints, and steps have `rows` rows.
   CheckpointSchedule checkpoints(Time maxLatency, int64_t rows,
                                  int64_t context) const;
 
-  /// Weights that it must hold, and cache for one position.
+  /// Bytes of the weights that the stage must hold.
   int64_t memoryBytes() const { return memory; }
   int64_t cacheBytesPerPosition() const { return cachePerPosition; }
   const DeviceSpec &device() const { return where; }
@@ -162,32 +165,34 @@ private:
   int64_t cachePerPosition = 0;
 };
 
-/// What a byte of weights takes on a device, by the rows of a step, where whole
-/// steps of a model took `steps` with rows that attended to `context`
-/// positions: so that StageCost says the same of them, but for what it takes to
-/// keep the curve one. The device's rates are positive. Error: a step that
-/// takes no longer than its ops without weights.
+/// Returns the time of a byte of weights on a device, by the rows of a step,
+/// computed from `steps`: the times of whole steps of a model whose rows
+/// attended to `context` positions. StageCost then gives the times of `steps`
+/// again, except where the result had to be changed to be a curve. The device's
+/// rates must be positive. Fails if a step takes no longer than its ops without
+/// weights.
 Expected<RowCurve> weightCurve(const RowCurve &steps, const ModelCost &model,
                                int64_t context, const DeviceSpec &device);
 
-/// Into how many stretches of equal length checkpoints cut a step, so that none
-/// is longer than `maxLatency`; 0: no checkpoints.
+/// Returns into how many stretches of equal length checkpoints cut a step, so
+/// that none is longer than `maxLatency`; with 0 there are no checkpoints.
 int64_t stretchCount(Time step, Time maxLatency);
 
-/// Memory that a stage needs: weights, and `positions` positions of cache.
+/// Returns the bytes that a stage needs: weights, and `positions` positions of
+/// cache.
 int64_t stageMemoryBytes(const ModelCost &model, const StageRange &range,
                          int64_t positions);
 
-/// How long a message of `bytes` is on its way.
+/// Returns how long a message of `bytes` takes to arrive.
 double linkSeconds(const Link &link, int64_t bytes);
-/// What goes between the head and the first or last stage for a row: its table
-/// entry or the token's answer, with their headers.
+/// Bytes between the head and the first or last stage for a row: its table
+/// entry or the token's result, with headers.
 constexpr int64_t headMessageBytes = 128;
 
-/// How long it keeps the link from the next message.
+/// Returns how long a message occupies the link.
 double linkOccupancySeconds(const Link &link, int64_t bytes);
 
-/// Seconds to whole nanoseconds.
+/// Converts seconds to whole nanoseconds.
 Time toTime(double seconds);
 
 } // namespace sluice::cluster

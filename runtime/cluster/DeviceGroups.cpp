@@ -1,4 +1,4 @@
-//===- DeviceGroups.cpp - devices that compute a stage together -----------===//
+//===- DeviceGroups.cpp - tensor-parallel groups of devices ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 using namespace sluice;
 using namespace sluice::cluster;
 
-/// What is slower of both.
+/// Returns a link with the worse latency and bandwidth of both.
 static Link slower(const Link &a, const Link &b) {
   return {std::max(a.latencySeconds, b.latencySeconds),
           std::min(a.bytesPerSecond, b.bytesPerSecond)};
@@ -55,7 +55,7 @@ Expected<DeviceSpec> cluster::groupDevice(const Cluster &cluster,
   return group;
 }
 
-/// The devices of a group lie in one node, where one has so many.
+/// Chooses groups, within nodes if any node has enough devices.
 static std::vector<std::vector<Place>> chooseGroups(const Cluster &cluster,
                                                     size_t members) {
   const std::vector<Place> &places = cluster.stagePlaces();

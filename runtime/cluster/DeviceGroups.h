@@ -1,13 +1,14 @@
-//===- DeviceGroups.h - devices that compute a stage together -------------===//
+//===- DeviceGroups.h - tensor-parallel groups of devices -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Tensor parallelism: a stage on a group of devices. To the cost model and the
-// partitioner a group is one device, as slow as its slowest member, whose ops
-// can use the link between the members (Device::peers).
+// Supports tensor parallelism, in which a group of devices computes a stage
+// together. To the cost model and the partitioner, a group is one device, as
+// slow as its slowest member, whose ops can use the link between the members
+// (DeviceSpec::peers).
 //
 //   Expected<GroupedCluster> groups = groupDevices(cluster, /*members=*/2);
 //   Expected<Partition> cut = partition(model, groups->cluster, options);
@@ -25,34 +26,35 @@
 
 namespace sluice::cluster {
 
-/// Most groups that are made of a cluster.
+/// The largest number of groups that are made of a cluster.
 constexpr int64_t maxGroups = 128;
 
-/// What a group of devices is to a stage that each member has a part of. Its
-/// memory, bandwidth and so on are those of one member, the least of all; peers
-/// is the slowest link between two of them. A single place is its device.
-/// Errors: members of different kinds, of which some have measured steps and
-/// others none, or with no way from one to another.
+/// Returns the device that a group is to a stage of which each member computes
+/// a part. Its memory, bandwidth and so on are those of one member, the worst
+/// of all; `peers` is the slowest link between two members. For a single
+/// member, returns its device. Fails if the members are of different kinds,
+/// only some have measured steps, or two have no path between them.
 Expected<DeviceSpec> groupDevice(const Cluster &cluster,
                                  std::span<const Place> members);
 
-/// A cluster whose nodes are groups of another's devices.
+/// A cluster whose nodes are the groups of another cluster's devices.
 struct GroupedCluster {
-  /// Nodes "group0", "group1", ..., and the draft's where there is one. In
-  /// groups of one it is the other cluster.
+  /// Has nodes "group0", "group1", ..., and the draft's node if there is one.
+  /// For groups of one device, it is the original cluster.
   Cluster cluster;
-  std::vector<std::vector<Place>> groups; ///< by node; empty: groups of one
+  /// [node]; empty: groups of one device
+  std::vector<std::vector<Place>> groups;
 
-  /// The places of a group, or of the draft, in the cluster that was grouped.
+  /// Returns the places of a group, or of the draft, in the original cluster.
   std::vector<Place> placesOf(Place place) const {
     return groups.empty() ? std::vector{place} : groups[size_t(place.node)];
   }
 };
 
-/// Puts `members` devices each into groups, in the order of the cluster: of one
-/// node as long as it has so many left, and only where no node has so many of
-/// consecutive nodes. Devices that are left over are not used. Between two
-/// groups goes the link between their first members. Errors: as groupDevice();
+/// Makes groups of `members` devices each, in the order of the cluster: of
+/// devices of one node if any node has so many, else of devices of consecutive
+/// nodes. Remaining devices are not used. The link between two groups is that
+/// between their first members. Fails as groupDevice() does, or if there are
 /// fewer devices than members.
 Expected<GroupedCluster> groupDevices(const Cluster &cluster, int64_t members);
 

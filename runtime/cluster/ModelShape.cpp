@@ -1,4 +1,4 @@
-//===- ModelShape.cpp - models that are described -------------------------===//
+//===- ModelShape.cpp - models that exist only as descriptions ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,12 +14,12 @@
 using namespace sluice;
 using namespace sluice::cluster;
 
-// Wider than any model, and narrow enough that no product below overflows.
+// Wider than any model, and small enough that no product below overflows.
 constexpr int64_t maxWidth = int64_t(1) << 20;
 constexpr int64_t maxVocab = int64_t(1) << 22;
 
 std::optional<double> cluster::bitsOfFormat(std::string_view format) {
-  // llama.cpp's, 256 weights to a block of 84 and 110 bytes.
+  // llama.cpp's formats: blocks of 256 weights in 84 and 110 bytes.
   if (format == "q2_k")
     return 84 * 8 / 256.0;
   if (format == "q3_k")
@@ -64,7 +64,7 @@ namespace {
 
 constexpr int64_t floatBytes = sizeof(float);
 
-/// Makes the ops of a part with the costs that the dialect's ops report.
+/// Makes the ops of a part, with the costs that the dialect's ops report.
 class PartBuilder {
 public:
   explicit PartBuilder(double bits) : bits(bits) {}
@@ -72,7 +72,7 @@ public:
   int64_t matrixBytes(int64_t out, int64_t in) const {
     return int64_t(std::llround(double(out) * double(in) * bits / 8));
   }
-  /// A table of which each row reads a line.
+  /// Adds a table in which each row looks up an entry.
   void embed(int64_t entries, int64_t width) {
     int64_t bytes = matrixBytes(entries, width);
     part.memoryBytes += bytes;
@@ -88,7 +88,8 @@ public:
             .flopsPerRow = 2 * out * in,
             .bytesPerRow = (out + in) * floatBytes});
   }
-  /// `flops` a feature, over `tensors` rows of `width` in and out.
+  /// Adds an op of `flops` for each feature that reads and writes `tensors`
+  /// rows of `width`.
   void elementwise(int64_t width, int64_t flops, int64_t tensors) {
     part.ops.push_back({.flopsPerRow = flops * width,
                         .bytesPerRow = tensors * width * floatBytes});
@@ -148,7 +149,7 @@ ModelCost ModelShape::cost() const {
   first.embed(vocab, hidden);
   model.embedding = first.take();
   model.layers.assign(size_t(layers), layerOf(*this));
-  last.elementwise(hidden, 0, 2); // the rows that want an output
+  last.elementwise(hidden, 0, 2); // selects the rows that want an output
   last.norm(hidden);
   last.linear(vocab, hidden);
   model.output = last.take();

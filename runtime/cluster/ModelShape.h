@@ -1,14 +1,14 @@
-//===- ModelShape.h - models that are described ---------------------------===//
+//===- ModelShape.h - models that exist only as descriptions --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Models that are described and not there: a 70B that a tiny model plays in an
-// emulated run, or that the simulator runs. The ops of a layer are those that
-// importing such a model makes, so a described model costs what a real one of
-// its shape does.
+// Describes a model that does not exist as files, such as a 70B model that a
+// tiny model stands for in an emulated run, or that the simulator runs. The ops
+// of its layers are those that importing such a model makes, so it costs the
+// same as a real model of its shape.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@ struct ModelShape {
   int64_t kvHeads = 0;
   int64_t headDim = 0;
   int64_t vocab = 0;
-  /// Of matrix weights, scales included: 4.5 is q4_k. Vectors are f32.
+  /// Bits of a matrix weight, including scales: 4.5 is q4_k. Vectors are f32.
   double bitsPerWeight = 16;
   /// Whether the feed-forward part is gated: three matrices instead of two.
   bool gated = true;
@@ -42,20 +42,20 @@ struct ModelShape {
   bool tied = false;
   bool operator==(const ModelShape &) const = default;
 
-  /// Errors: a number that is not positive or is too large to be meant
-  /// (layers 4096, widths 2^20, vocab 2^22), heads that are no multiple of the
-  /// key heads, bits outside [1, 32].
+  /// Fails if a number is not positive or implausibly large (layers 4096,
+  /// widths 2^20, vocab 2^22), heads are not a multiple of the key heads, or
+  /// bits are outside [1, 32].
   Status validate() const;
 
-  /// Parameters in all.
+  /// Returns the number of parameters.
   int64_t parameters() const;
 
-  /// What its parts cost. The shape is valid.
+  /// Returns the costs of the model's parts. The shape must be valid.
   ModelCost cost() const;
 };
 
-/// Bits of a weight in a format: those of BlockFormat.h, and q2_k and q3_k,
-/// which only descriptions use.
+/// Returns the bits of a weight in a format: one of BlockFormat.h, or q2_k or
+/// q3_k, which only descriptions use.
 std::optional<double> bitsOfFormat(std::string_view format);
 
 } // namespace sluice::cluster

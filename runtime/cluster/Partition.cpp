@@ -1,4 +1,4 @@
-//===- Partition.cpp - cutting a model into stages ------------------------===//
+//===- Partition.cpp - the partition of a model into stages ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ using namespace sluice;
 using namespace sluice::cluster;
 
 //===----------------------------------------------------------------------===//
-// What is missing
+// Errors about memory
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -28,7 +28,7 @@ std::string tooLittle(int64_t needed, uint64_t has) {
   return formatBytes(double(needed) - double(has)) + " too little";
 }
 
-/// Says why no cut fits: the message of the first of these that is so.
+/// Explains why no cut fits, by the first of these reasons that holds.
 class Shortage {
 public:
   Shortage(const PartitionTables &tables, int64_t stages)
@@ -66,7 +66,7 @@ private:
     return best;
   }
 
-  /// The whole model must go to one device.
+  /// Fails if the whole model must go to one device and fits none.
   Status oneStage() const {
     int64_t needed = tables.memory(0, layers());
     if (stages > 1 || uint64_t(needed) <= memoryOf(largest()))
@@ -77,7 +77,7 @@ private:
                    tooLittle(needed, memoryOf(largest())));
   }
 
-  /// A layer is larger than any device.
+  /// Fails if a layer is larger than any device.
   Status oneLayer() const {
     for (int64_t l = 0; l < layers(); ++l)
       if (int64_t needed = tables.memory(l, l + 1);
@@ -90,7 +90,7 @@ private:
     return {};
   }
 
-  /// All devices that may be used are too small together.
+  /// Fails if all usable devices together are too small.
   Status together() const {
     std::vector<uint64_t> memory;
     for (int64_t d = 0; d < tables.devices(); ++d)
@@ -109,13 +109,13 @@ private:
                    " together: ", tooLittle(needed, sum));
   }
 
-  /// Each device takes as many layers as it can hold; what is left does not fit
-  /// the last.
+  /// Gives each device as many layers as it can hold; fails if the rest does
+  /// not fit the last one.
   Status inOrder() const {
     int64_t first = 0;
     for (int64_t d = 0; d < tables.devices(); ++d) {
       int64_t end = first;
-      // Where every device must be used, some layers are kept for the others.
+      // If every device must be used, some layers are kept for the others.
       int64_t kept = stages == tables.devices() ? tables.devices() - 1 - d : 0;
       while (end < layers() - kept && tables.fits(d, first, end + 1))
         ++end;
@@ -160,7 +160,7 @@ private:
 // Reasons
 //===----------------------------------------------------------------------===//
 
-/// Says why a cut is where it is.
+/// Explains why a cut is where it is.
 class Reasons {
 public:
   Reasons(const PartitionTables &tables, const Cut &cut)
@@ -169,14 +169,14 @@ public:
       slowest = std::max(slowest, stepOf(s));
   }
 
-  /// Why stage `s` ends after its last layer.
+  /// Returns why stage `s` ends after its last layer.
   std::string of(size_t s) const {
     std::ostringstream text;
     text << "cut after layer " << cut.stages[s].end - 1 << ": ";
     std::string more = problem(s, begin(s), cut.stages[s].end + 1);
     std::string fewer =
         problem(s + 1, cut.stages[s].end - 1, cut.stages[s + 1].end);
-    // The slower of its two stages is the one to take a layer from.
+    // A layer would be moved away from the slower of the two stages.
     bool wantsFewer = stepOf(s) > stepOf(s + 1);
     if (!fewer.empty() && (wantsFewer || more.empty()))
       text << "with one layer fewer " << fewer;
@@ -193,7 +193,8 @@ private:
     return tables.step(cut.stages[s].device, begin(s), cut.stages[s].end);
   }
 
-  /// What is wrong with stage `s` having layers [first, end); empty: nothing.
+  /// Returns what is wrong if stage `s` has layers [first, end); empty:
+  /// nothing.
   std::string problem(size_t s, int64_t first, int64_t end) const {
     auto none = [](size_t other) {
       return "stage " + std::to_string(other) + " would have none";
@@ -227,7 +228,7 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
-// The choice of the number of stages
+// Choosing the number of stages
 //===----------------------------------------------------------------------===//
 
 double planningModel(double acceptance, double trip, double slowest) {
@@ -284,14 +285,14 @@ Status checkOptions(const PartitionTables &tables,
   return {};
 }
 
-/// A number of stages with what its best cut could reach at most.
+/// A number of stages and an upper bound of what its best cut can reach.
 struct StageCount {
   int64_t stages = 0;
   int64_t slowest = 0;
   double hope = 0;
 };
 
-/// The numbers of stages that can be, the most promising first.
+/// Returns the possible numbers of stages, the most promising first.
 Expected<std::vector<StageCount>>
 findCandidates(PartitionTables &tables, const PartitionOptions &options,
                int64_t max) {
@@ -335,7 +336,7 @@ Expected<Partition> cluster::partition(const ModelCost &model,
 
   std::optional<Partition> best;
   for (const StageCount &candidate : *candidates) {
-    // Against rounding: a bound must not seem to be below what it bounds.
+    // The factor keeps rounding from putting the bound below what it bounds.
     if (best && candidate.hope * (1 + 1e-9) < best->tokensPerSecond)
       break;
     Expected<Cut> cut =

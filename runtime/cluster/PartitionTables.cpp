@@ -15,10 +15,10 @@
 using namespace sluice;
 using namespace sluice::cluster;
 
-// Of shortestTrip(), 48 bytes each: 96 MiB at most.
+// States of shortestTrip(), of 48 bytes each: at most 96 MiB.
 constexpr int64_t maxStates = int64_t(1) << 21;
 // A part of a model that takes longer than this many seconds on a device is a
-// mistake; the sum over 4,096 layers and 256 stages then fits 64 bits.
+// mistake. The sum over 4,096 layers and 256 stages then fits 64 bits.
 constexpr double maxPartSeconds = 1800;
 
 //===----------------------------------------------------------------------===//
@@ -53,7 +53,7 @@ Status cluster::checkPartTimes(const ModelCost &model, const Cluster &cluster,
                  " s for a part of the model: more than ", maxPartSeconds);
 }
 
-/// Bytes of a part with its cache; nothing where they do not fit 2^60.
+/// Returns the bytes of a part with its cache; nullopt if they do not fit 2^60.
 static std::optional<int64_t> partMemory(const PartCost &part,
                                          int64_t positions) {
   int64_t cache = 0, sum = 0;
@@ -108,7 +108,7 @@ PartitionTables::create(const ModelCost &model, const Cluster &cluster,
   return tables;
 }
 
-/// Times of the device at `place` and of its links.
+/// Adds the times of the device at `place` and of its links.
 Status PartitionTables::addDevice(const ModelCost &model, Place place,
                                   const PartitionOptions &options) {
   const DeviceSpec &device = machines->device(place);
@@ -138,10 +138,10 @@ Status PartitionTables::addDevice(const ModelCost &model, Place place,
   return {};
 }
 
-/// Finds the ways of the head's messages.
+/// Finds the paths of the head's messages.
 void PartitionTables::findEnds() {
   auto hop = [&](Place from, Place to) {
-    // A head beside its stage tells it without a message.
+    // A head beside a stage needs no message to it.
     if (from == to)
       return int64_t(0);
     std::optional<Link> link = machines->link(from, to);
@@ -160,7 +160,7 @@ void PartitionTables::findEnds() {
     return;
   }
   for (int64_t first = 0; first < devices(); ++first) {
-    // Devices are used in order: the last stage's comes after the first's.
+    // Devices are used in order, so the last stage's comes after the first's.
     std::vector<int64_t> back(count, impossible);
     for (int64_t d = first + 1; d < devices(); ++d)
       back[size_t(d)] = hop(place(d), place(first));
@@ -225,13 +225,15 @@ Expected<std::vector<int64_t>> PartitionTables::slowestByStages(int64_t max) {
   return result;
 }
 
-/// The same for some first stages; `result` has the shortest so far.
+/// Like slowestByStages(), for some first stages; `result` has the minimum so
+/// far.
 Status PartitionTables::slowestFrom(const Ends &ends,
                                     std::vector<int64_t> &result) {
   int64_t count = devices(), width = layerCount + 1, taken = 0;
-  // slot[d][l]: the slowest slot of the best cut of layers [0, l) into as many
-  // stages as the loop has come to, the last of them on d.
-  // before[d][l]: the same if a stage on d follows, its incoming link included.
+  // slot[d][l]: the slowest slot of the best cut of layers [0, l) into the
+  // current number of stages, the last of them on d.
+  // before[d][l]: the same if a stage on d follows, including its incoming
+  // link.
   std::vector<int64_t> slot(size_t(count * width), impossible), before;
   for (int64_t d = 0; d < count; ++d)
     for (int64_t l = 1; l <= layerCount && fits(d, 0, l) &&
@@ -254,7 +256,7 @@ Status PartitionTables::slowestFrom(const Ends &ends,
                                            occupancy(from, d)));
           }
     std::fill(slot.begin(), slot.end(), impossible);
-    // Each of the stages before has a device and a layer.
+    // Each of the earlier stages has a device and a layer.
     for (int64_t d = stages; d < count; ++d)
       for (int64_t l = stages + 1; l <= layerCount; ++l) {
         int64_t &best = slot[size_t(d * width + l)];
@@ -277,10 +279,11 @@ Status PartitionTables::slowestFrom(const Ends &ends,
 // The shortest trip
 //===----------------------------------------------------------------------===//
 
-/// How good a cut of the first layers is: lower is better.
+/// The quality of a cut of the first layers; lower is better.
 struct PartitionTables::Score {
   int64_t trip = PartitionTables::impossible;
-  unsigned __int128 squares = 0; // of the steps: least where they are even
+  // The sum of squares of the steps, which is least if they are even.
+  unsigned __int128 squares = 0;
 
   bool operator<(const Score &other) const {
     return trip != other.trip ? trip < other.trip : squares < other.squares;
@@ -288,7 +291,7 @@ struct PartitionTables::Score {
 };
 
 /// The best cut that ends with a stage on some device before some layer, and
-/// how the stage before it ended.
+/// the end of the previous stage.
 struct PartitionTables::State {
   Score score;
   int32_t first = 0;
@@ -315,7 +318,7 @@ Expected<Cut> PartitionTables::shortestTrip(int64_t stages, int64_t slowest) {
   return std::move(best.cut);
 }
 
-/// The cut that ends on a device.
+/// Returns the cut that ends on a device.
 Cut PartitionTables::trace(const States &states, int64_t device) const {
   static_assert(sizeof(State) == 48, "as maxStates says");
   Cut cut;
@@ -333,7 +336,7 @@ Cut PartitionTables::trace(const States &states, int64_t device) const {
   return cut;
 }
 
-/// Looks for a better cut among those that start with some stages.
+/// Searches for a better cut among those that begin with some first stages.
 Status PartitionTables::shortestFrom(const Ends &ends, int64_t stages,
                                      int64_t slowest, Best &best) {
   int64_t count = devices(), width = layerCount + 1;
@@ -376,8 +379,8 @@ Status PartitionTables::shortestFrom(const Ends &ends, int64_t stages,
   return {};
 }
 
-/// Puts a stage on `d` behind what was reached before each layer. Returns how
-/// many were tried.
+/// Appends a stage on `d` to the cuts in `reached`, which end before each
+/// layer. Returns the number of combinations tried.
 int64_t PartitionTables::addStage(int64_t d, int64_t slowest,
                                   std::span<const State> reached,
                                   std::span<State> now) const {

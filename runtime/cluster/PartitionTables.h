@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The search behind partition(): tables of what stages cost, and two passes of
-// dynamic programming over them. Times are whole picoseconds here, so that sums
-// are exact, ties are ties, and every machine finds the same cut.
+// The search of partition(): tables of the costs of stages, and two passes of
+// dynamic programming over them. Times are whole picoseconds, so that sums are
+// exact, ties are ties, and every machine finds the same cut.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,19 +26,19 @@
 
 namespace sluice::cluster {
 
-/// Stages, each with its device and the layer behind its last one.
+/// A cut: the stages, each with its device and the layer after its last one.
 struct Cut {
   struct Stage {
     int64_t device = 0; ///< number in Cluster::stagePlaces()
     int64_t end = 0;
   };
   std::vector<Stage> stages;
-  int64_t slowest = 0; ///< slot, with what the outgoing link takes
+  int64_t slowest = 0; ///< slot, including the outgoing link
   int64_t trip = 0;    ///< steps and links, from the head and back
 };
 
-/// Error: a part of the model takes so long at `place` that it is a mistake.
-/// What passes has times of steps and sums of them that fit 64 bits.
+/// Fails if a part of the model takes implausibly long at `place`. Otherwise,
+/// times of steps and their sums fit 64 bits.
 Status checkPartTimes(const ModelCost &model, const Cluster &cluster,
                       Place place, int64_t context);
 
@@ -46,28 +46,30 @@ class PartitionTables {
 public:
   static constexpr int64_t impossible = std::numeric_limits<int64_t>::max();
 
-  /// `model` may go afterwards, `cluster` is kept by reference. Errors: no
-  /// layers, or too many; costs that do not fit the tables.
+  /// `model` is needed during the call only; `cluster` must outlive the result.
+  /// Fails if there are no layers or too many, or if costs do not fit the
+  /// tables.
   static Expected<PartitionTables> create(const ModelCost &model,
                                           const Cluster &cluster,
                                           const PartitionOptions &options);
 
   const Cluster &cluster() const { return *machines; }
   Place place(int64_t d) const { return machines->stagePlaces()[size_t(d)]; }
-  /// nullopt: with the first stage.
+  /// Returns the head's place; nullopt: that of the first stage.
   std::optional<Place> head() const { return headPlace; }
   int64_t layers() const { return layerCount; }
   int64_t devices() const { return int64_t(steps.size()); }
 
-  /// Of layers [first, end) on device `d`, with the embedding where it has the
-  /// first layer and the output layer where it has the last: a step of one row.
+  /// Returns the time of a step of one row of layers [first, end) on device
+  /// `d`, with the embedding if `first` is 0 and the output layer if `end` is
+  /// the last.
   int64_t step(int64_t d, int64_t first, int64_t end) const {
     const DeviceSteps &on = steps[size_t(d)];
     return on.fixed + on.layers[size_t(end)] - on.layers[size_t(first)] +
            (first == 0 ? on.embedding : 0) +
            (end == layerCount ? on.output : 0);
   }
-  /// Bytes that they need.
+  /// Returns the bytes that layers [first, end) need.
   int64_t memory(int64_t first, int64_t end) const;
   bool fits(int64_t d, int64_t first, int64_t end) const {
     return uint64_t(memory(first, end)) <=
@@ -76,28 +78,29 @@ public:
   bool connected(int64_t from, int64_t to) const {
     return way(from, to).hop != impossible;
   }
-  /// How long one row's activations occupy the link.
+  /// Returns how long one row's activations occupy the link.
   int64_t occupancy(int64_t from, int64_t to) const {
     return way(from, to).occupancy;
   }
 
-  /// For each number of stages up to `max`, the shortest that the slowest slot
-  /// can be; `impossible` where no cut fits. Error: a search that is too long.
+  /// Returns, for each number of stages up to `max`, the smallest possible
+  /// slowest slot; `impossible` if no cut fits. Fails if the search takes too
+  /// long.
   Expected<std::vector<int64_t>> slowestByStages(int64_t max);
 
-  /// Of the cuts into `stages` stages with no slot above `slowest`, which can
-  /// be reached, the one of the shortest trip, and of those the most even one.
-  /// Error: a search that is too long.
+  /// Returns, of the cuts into `stages` stages with no slot above `slowest`,
+  /// which must be possible, the one with the shortest trip, and of those the
+  /// most even one. Fails if the search takes too long.
   Expected<Cut> shortestTrip(int64_t stages, int64_t slowest);
 
-  /// No trip of so many stages is shorter: every part on the device that is
-  /// fastest for it, every hop the shortest.
+  /// Returns a lower bound of the trip with so many stages: every part on its
+  /// fastest device, and every hop the shortest.
   int64_t minTrip(int64_t stages) const;
 
 private:
   struct DeviceSteps {
-    int64_t fixed = 0;           // overhead, and that of one row
-    std::vector<int64_t> layers; // of [0, i)
+    int64_t fixed = 0;           // overhead of a step and of its one row
+    std::vector<int64_t> layers; // sum over layers [0, i)
     int64_t embedding = 0, output = 0;
   };
   struct Way {
@@ -108,14 +111,15 @@ private:
     return ways[size_t(from * devices() + to)];
   }
 
-  /// First stages from which the way back to the head is the same, wherever the
-  /// last one is; one search is made for each. Where the head has a place of
-  /// its own, that is all of them. Ways lead both ways.
+  /// A set of first stages from which the way back to the head is the same,
+  /// wherever the last stage is; there is one search for each set. If the head
+  /// has a place of its own, the set has all. Links are alike in both
+  /// directions.
   struct Ends {
-    std::vector<int64_t> first; // from the head; impossible: not of these
-    std::vector<int64_t> last;  // to the head, of several stages
-    std::vector<int64_t> only;  // to the head, of the first stage itself
-    /// Whether a stage on `d` that is not the first can talk to the head.
+    std::vector<int64_t> first; // from the head; impossible: not in the set
+    std::vector<int64_t> last;  // to the head, if not the first stage
+    std::vector<int64_t> only;  // to the head, if the only stage
+    /// Returns whether a stage on `d` that is not the first can reach the head.
     bool reaches(int64_t d) const { return last[size_t(d)] != impossible; }
     int64_t back(int64_t stages, int64_t d) const {
       return (stages == 1 ? only : last)[size_t(d)];
@@ -142,8 +146,8 @@ private:
   std::vector<DeviceSteps> steps;
   std::vector<Way> ways; // [from][to]
   std::vector<Ends> allEnds;
-  int64_t stepsLeft = 0;            // of the search
-  std::vector<int64_t> layerMemory; // of [0, i)
+  int64_t stepsLeft = 0;            // steps that the search may still take
+  std::vector<int64_t> layerMemory; // sum over layers [0, i)
   int64_t embeddingMemory = 0, outputMemory = 0, tiedMemory = 0;
 };
 

@@ -1,4 +1,4 @@
-//===- PipelinePlan.cpp - where a target's stages and its draft go --------===//
+//===- PipelinePlan.cpp - the placement of stages, draft and head ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -39,9 +39,9 @@ int64_t PipelinePlan::stepRows(Time maxLatency, int64_t rows,
   return max;
 }
 
-/// Whether a rank sends another anything: rows go along the stages, marks from
-/// the head, which is on rank 0, to everybody, results, errors and reports
-/// back.
+/// Returns whether one rank sends messages to another. Rows go along the
+/// stages; marks go from the head, rank 0, to all ranks; results, errors and
+/// reports go back.
 static bool talks(size_t from, size_t to) {
   return from != to && (from == 0 || to == 0 || to == from + 1);
 }
@@ -73,7 +73,7 @@ std::optional<double> cluster::linksSeconds(const Cluster &cluster, Place head,
     else
       connected = false;
   };
-  // A head beside a stage tells it without a message.
+  // A head beside a stage needs no message to it.
   if (head != stages.front())
     send(head, stages.front(), headMessageBytes);
   for (size_t s = 1; s < stages.size(); ++s)
@@ -83,7 +83,8 @@ std::optional<double> cluster::linksSeconds(const Cluster &cluster, Place head,
   return connected ? std::optional(sum) : std::nullopt;
 }
 
-/// The node that is kept for the draft; it has room for `bytes`.
+/// Returns the place on the node that is kept for the draft. Fails if it has no
+/// room for `bytes`.
 static Expected<Place> placeDraft(const Cluster &cluster, int64_t bytes) {
   std::optional<Place> place = cluster.draftPlace();
   if (!place)
@@ -120,11 +121,11 @@ cluster::planPipeline(const ModelCost &target, const ModelCost *draft,
       return own.status();
     plan.ownRank = wanted.head = *own;
   } else {
-    // With the first stage, wherever that will be.
+    // The draft's memory goes with the first stage, wherever that will be.
     whole.embedding.memoryBytes += draftBytes;
   }
   Expected<Partition> cut = partition(whole, cluster, wanted);
-  // Where it would fit without the draft, that is what to say.
+  // If the target alone fits, the error names the draft.
   if (!cut && !plan.ownRank && draft && partition(target, cluster, wanted))
     return cut.status().withContext("with the draft's " +
                                     formatBytes(double(draftBytes)) +

@@ -1,13 +1,13 @@
-//===- PipelinePlan.h - where a target's stages and its draft go ----------===//
+//===- PipelinePlan.h - the placement of stages, draft and head -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Where the stages of a target, its draft and the head go on a cluster. The
-// compiler, emulated runs and the simulator all ask here, so that what one of
-// them accepts and measures is what the others do.
+// Places a target's stages, its draft and the head on a cluster. The compiler,
+// emulated runs and the simulator all use it, so they accept the same inputs
+// and measure the same placement.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,18 +22,18 @@
 namespace sluice::cluster {
 
 struct PipelinePlanOptions {
-  /// Exactly so many; 0: as many as serve a request fastest.
+  /// The exact number of stages; 0: the number that serves a request fastest.
   int64_t stages = 0;
-  /// Where the draft runs, if there is one, and the head with it: on the node
-  /// that is kept for them, or beside the first stage on its device.
+  /// Whether the draft, if there is one, runs with the head on the node that is
+  /// kept for them; else they run beside the first stage on its device.
   bool ownDraftRank = true;
   /// Positions that a row attends to, for times.
   int64_t context = 1024;
   /// Positions that the caches must hold, for memory.
   int64_t cachePositions = 1024;
   int64_t draftCachePositions = 1024;
-  /// The chance that a guess comes true, in [0, 1). Without a draft nothing
-  /// follows the certain row, as with a chance of 0.
+  /// The chance that a guess is right, in [0, 1). Without a draft it counts as
+  /// 0, because nothing follows the certain row.
   double acceptance = 0.8;
   /// Bytes of an activation on a link: 2 or 4.
   int64_t activationBytes = 4;
@@ -42,38 +42,39 @@ struct PipelinePlanOptions {
 struct PipelinePlan {
   /// The first stage's memory includes that of a draft beside it.
   Partition partition;
-  /// Of the head and the draft, where they have a rank of their own.
+  /// The place of the head and the draft, if they have a rank of their own.
   std::optional<Place> ownRank;
   std::vector<StageCost> stageCosts;
-  std::optional<StageCost> draftCost; ///< where somebody guesses
-  /// [from][to] by rank: how messages go. What a rank tells itself takes no
-  /// time; nor would it between two that never send each other anything, which
-  /// need no way.
+  std::optional<StageCost> draftCost; ///< if there is a draft
+  /// [from][to] by rank: the path of messages. It takes no time from a rank to
+  /// itself, or between two ranks that never send messages to each other and
+  /// may have no path.
   std::vector<Link> links;
 
   Place firstStage() const { return partition.stages.front().place; }
-  /// Where head and draft are.
+  /// Returns the place of the head and the draft.
   Place head() const { return ownRank.value_or(firstStage()); }
-  /// By rank: that of head and draft where it is one of its own, then the
-  /// stages'.
+  /// Returns the places by rank: first that of head and draft if they have a
+  /// rank of their own, then those of the stages.
   std::vector<Place> ranks() const;
 
-  /// The most rows of a prompt that a step can have, `rows` at most, so that no
-  /// stretch between two checkpoints exceeds `maxLatency`: at a stage or at the
-  /// draft, which is given the same rows.
+  /// Returns the most rows of a prompt, at most `rows`, that a step can have so
+  /// that no stretch between two checkpoints exceeds `maxLatency`, at any stage
+  /// and at the draft, which gets the same rows.
   int64_t stepRows(Time maxLatency, int64_t rows, int64_t context) const;
 };
 
-/// Seconds that a row is on links, from the head through the stages in order
-/// and back; `rowBytes` are its activations'. Nothing where there is no way.
+/// Returns the seconds that a row spends on links, from the head through the
+/// stages in order and back; `rowBytes` are the bytes of its activations.
+/// Returns nullopt if there is no path.
 std::optional<double> linksSeconds(const Cluster &cluster, Place head,
                                    const std::vector<Place> &stages,
                                    int64_t rowBytes);
 
-/// `draft` is null where nobody guesses. Errors: those of partition(), which
-/// sees to it that ranks have ways to those that they send anything; a draft
-/// that is to have a rank of its own, and no node is kept for it; too little
-/// memory for the draft, with what is missing; a device far too slow for it.
+/// `draft` is null if there is no draft. Fails as partition() does, which
+/// checks that ranks have paths for their messages; also if the draft needs a
+/// rank of its own and no node is kept for it, if memory is too small for the
+/// draft (says how much is missing), or if a device is far too slow for it.
 Expected<PipelinePlan> planPipeline(const ModelCost &target,
                                     const ModelCost *draft,
                                     const Cluster &cluster,

@@ -1,4 +1,4 @@
-//===- RowCurve.cpp - times by the rows of a step -------------------------===//
+//===- RowCurve.cpp - measured times by the rows of a step ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ using namespace sluice;
 using namespace sluice::cluster;
 
 constexpr double maxSeconds = 1e4;
-/// Of times that are equal but for rounding.
+/// Tolerance for times that are equal except for rounding.
 constexpr double slack = 1e-9;
 
 static Status checkPair(const RowCurve::Point &before,
@@ -35,7 +35,7 @@ static Status checkPair(const RowCurve::Point &before,
   return {};
 }
 
-/// What each point has to be whatever the others' times are.
+/// Checks each point, whatever the times of the others are.
 static Status checkPoints(const std::vector<RowCurve::Point> &points) {
   if (points.empty() || int64_t(points.size()) > maxCurvePoints)
     return failure(points.size(), " times are not 1 to ", maxCurvePoints);
@@ -74,7 +74,8 @@ Expected<RowCurve> RowCurve::create(std::vector<Point> points) {
   return curve;
 }
 
-/// What a step of so many rows takes at most, by how long another is.
+/// Returns the longest possible step of `rows` rows, given the time of another
+/// step.
 static double maxBy(const RowCurve::Point &other, int64_t rows) {
   return other.rows < rows ? other.seconds * double(rows) / double(other.rows)
                            : other.seconds;
@@ -85,7 +86,7 @@ static double minBy(const RowCurve::Point &other, int64_t rows) {
                            : other.seconds;
 }
 
-/// Refuses two points that contradict each other by more than noise of both.
+/// Fails if two points contradict each other by more than the noise of both.
 static Status checkNoise(const RowCurve::Point &before,
                          const RowCurve::Point &point) {
   double apart = std::max(minBy(before, point.rows) / point.seconds,
@@ -110,8 +111,8 @@ Expected<RowCurve> RowCurve::fit(const std::vector<Point> &measured) {
       max = std::min(max, maxBy(other, point.rows));
       min = std::max(min, minBy(other, point.rows));
     }
-    // All that is wanted is of ratios: the bounds by themselves are curves, and
-    // so is this mean, which moves no time by more than it has to.
+    // All conditions are about ratios. The bounds are curves by themselves, and
+    // so is their geometric mean, which moves no time by more than necessary.
     curve.kept.push_back({point.rows, std::sqrt(max * min)});
   }
   return curve;
@@ -131,8 +132,8 @@ double RowCurve::seconds(int64_t rows) const {
   if (above->rows == rows)
     return above->seconds;
   auto below = std::prev(above), after = std::next(above);
-  // In front of the first point the curve is level, and behind the last one it
-  // lies on a line from no rows and no time.
+  // Before the first point the curve is level; after the last one it lies on a
+  // line through the origin.
   const Point before =
       below == kept.begin() ? Point{0, below->seconds} : *std::prev(below);
   const Point behind = after == kept.end() ? Point{0, 0} : *after;

@@ -1,24 +1,23 @@
-//===- RowCurve.h - times by the rows of a step ---------------------------===//
+//===- RowCurve.h - measured times by the rows of a step ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Times by the rows of a step, as measured; beyond the last row count a row
-// takes as long as there.
+// Gives the time of a step by its number of rows, from measured points. Beyond
+// the last point, each row takes as long as at that point.
 //
-// Steps are as long as memory takes, or arithmetic, whichever is slower, so
-// that times bend upwards. Between two row counts they are no more, then, than
-// the line between them says, and no less than where the curve would be if it
-// went on from one side as it came there. Where it bends nobody has measured:
-// half of the way between these bounds is off by half of what they differ by,
-// at most. Where a kernel takes another way from some row count on, times bend
-// downwards as well, and what lies between two points is a guess.
+// Interpolation. A step takes the time of memory or of arithmetic, whichever is
+// longer, so the curve bends upwards. Between two points, it is then at most
+// the line between them, and at least each neighbouring line, continued. The
+// middle of these two bounds is returned; its error is at most half of their
+// distance. If a kernel uses another algorithm from some row count on, the
+// curve also bends downwards, and values between two points are only estimates.
 //
-// Machines give what is required of the points: a step does not get shorter by
-// a row more, and a row takes no longer in a longer step, which could be
-// computed as two. Both then hold between and beyond the points as well, which
+// Requirements. A step does not get shorter by one more row, and a row takes no
+// longer in a longer step, which could be computed as two. Real machines
+// satisfy both. Both then also hold between and beyond the points, which
 // searches for row counts rely on (StageCost::fullRows()).
 //
 //===----------------------------------------------------------------------===//
@@ -33,14 +32,15 @@
 
 namespace sluice::cluster {
 
-/// Most points of a curve.
+/// The largest number of points of a curve.
 constexpr int64_t maxCurvePoints = 64;
-/// Most rows of a step.
+/// The largest number of rows of a step.
 constexpr int64_t maxStepRows = 65536;
-/// Part of a time by which a measured one may be off.
+/// The fraction by which a measured time may be wrong.
 constexpr double maxNoise = 0.25;
 
-/// Empty, or what create() lets pass; immutable, so thread-safe.
+/// A curve that is empty or valid by create(). Immutable, and therefore
+/// thread-safe.
 class RowCurve {
 public:
   struct Point {
@@ -50,32 +50,32 @@ public:
   };
 
   RowCurve() = default;
-  /// Errors: no points or too many, the first not of one row, row counts that
-  /// do not rise or exceed maxStepRows, times that are not in (0, 10,000], that
-  /// fall with more rows, or that rise faster than the rows do.
+  /// Fails if there are no points or too many, the first point is not of one
+  /// row, row counts do not rise or exceed maxStepRows, or times are not in (0,
+  /// 10,000], fall with more rows, or rise faster than the rows.
   static Expected<RowCurve> create(std::vector<Point> points);
 
-  /// The nearest curve to points that were measured: where noise made a time
-  /// fall, or rise faster than the rows, that and those it contradicts are
-  /// moved, and the greatest factor by which one is moved is as small as can
-  /// be. Errors: create()'s; times that fall or rise so are one where that
+  /// Returns the nearest curve to measured points. If noise made a time fall,
+  /// or rise faster than the rows, it and the times that it contradicts are
+  /// moved, and the largest factor by which one is moved is as small as
+  /// possible. Fails as create() does, but for contradicting times only if that
   /// factor is more than 1 + maxNoise.
   static Expected<RowCurve> fit(const std::vector<Point> &measured);
 
   bool empty() const { return kept.empty(); }
   const std::vector<Point> &points() const { return kept; }
 
-  /// At so many rows, which are positive; the curve is not empty. Allocates
-  /// nothing.
+  /// Returns the time for `rows`, which must be positive; the curve must not be
+  /// empty. Allocates nothing.
   double seconds(int64_t rows) const;
 
-  /// What is slower of two, neither empty, at every row count that either has.
+  /// Returns the slower of two non-empty curves at every row count of either.
   static RowCurve slower(const RowCurve &a, const RowCurve &b);
 
   bool operator==(const RowCurve &) const = default;
 
 private:
-  std::vector<Point> kept; ///< by rows
+  std::vector<Point> kept; ///< sorted by rows
 };
 
 } // namespace sluice::cluster

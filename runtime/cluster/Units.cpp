@@ -1,4 +1,4 @@
-//===- Units.cpp - quantities as people write them ------------------------===//
+//===- Units.cpp - parsing and formatting of quantities -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,8 +18,8 @@ using namespace sluice::cluster;
 
 namespace {
 
-/// Worth `factor` / `divisor` of the SI unit: one of them is 1, so that "50 us"
-/// is the same double as 50e-6.
+/// A unit, worth `factor` / `divisor` SI units. One of them is 1, so that "50
+/// us" is the same double as 50e-6.
 struct Unit {
   std::string_view name;
   double factor;
@@ -72,9 +72,9 @@ std::span<const Unit> unitsOf(Quantity quantity) {
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
-/// The number at the start of `text`, which is cut off.
+/// Removes the number at the start of `text` and returns it.
 std::optional<double> takeNumber(std::string_view &text) {
-  // from_chars also takes a sign, "inf" and "nan".
+  // from_chars would also take a sign, "inf" and "nan".
   if (text.empty() || !isDigit(text.front()))
     return std::nullopt;
   double value = 0;
@@ -86,11 +86,12 @@ std::optional<double> takeNumber(std::string_view &text) {
   return value;
 }
 
-/// Three significant digits and the largest of `units` that is not larger.
+/// Formats three significant digits in the largest of `units` that is not
+/// larger.
 std::string format(double value, std::span<const Unit> units) {
   const Unit *best = &units.front();
   for (const Unit &unit : units)
-    // What rounds up to the next unit is written in it.
+    // A value that rounds up to the next unit is written in that unit.
     if (value * unit.divisor >= unit.factor * 0.9995)
       best = &unit;
   char text[48];
@@ -98,7 +99,7 @@ std::string format(double value, std::span<const Unit> units) {
   int digits = scaled >= 99.95 ? 0 : scaled >= 9.995 ? 1 : 2;
   std::snprintf(text, sizeof text, "%.*f", digits, scaled);
   std::string number = text;
-  // "50.0" says no more than "50".
+  // "50.0" is written as "50".
   if (number.find('.') != std::string::npos) {
     number.erase(number.find_last_not_of('0') + 1);
     if (number.back() == '.')

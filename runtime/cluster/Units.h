@@ -1,12 +1,12 @@
-//===- Units.h - quantities as people write them --------------------------===//
+//===- Units.h - parsing and formatting of quantities ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Quantities as people write them: "64 GiB", "85 GB/s", "1 Gb/s",
-// "450 GFLOP/s", "50 us".
+// Parses and formats quantities as users write them: "64 GiB", "85 GB/s", "1
+// Gb/s", "450 GFLOP/s", "50 us".
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,19 +29,19 @@ enum class Quantity : uint8_t {
   Seconds         ///< ns us ms s
 };
 
-/// A number, a space or none, and a unit. Errors: no number, one that is not
-/// finite or negative, no unit, a unit of another quantity (with those there
-/// are).
+/// Parses a number and a unit, with or without a space between them. Fails if
+/// the number is missing, negative or not finite, or if the unit is missing or
+/// of another quantity (lists the possible ones).
 Expected<double> parseQuantity(std::string_view text, Quantity quantity);
 
-/// A number without sign, exponent allowed; nothing else.
+/// Parses a number without a sign; an exponent is allowed.
 std::optional<double> parseNumber(std::string_view text);
-/// A whole number without sign.
+/// Parses an integer without a sign.
 std::optional<int64_t> parseInteger(std::string_view text);
 
-/// With three significant digits, in the unit that fits: "41.2 GiB".
+/// Returns three significant digits in a fitting unit: "41.2 GiB".
 std::string formatBytes(double bytes);
-/// "60.1 ms", "85 us".
+/// Returns "60.1 ms", "85 us".
 std::string formatSeconds(double seconds);
 
 } // namespace sluice::cluster

@@ -88,7 +88,7 @@ private:
   /// A list or map that is being filled.
   struct Level {
     YamlValue *value = nullptr;
-    bool expectsKey = false; // of a map
+    bool expectsKey = false; // for a map
     std::set<std::string> keys;
   };
 
@@ -103,7 +103,7 @@ private:
       refuse(mark, "tags are not understood");
   }
 
-  /// Where the next value goes; null where it is a map's key.
+  /// Returns where the next value goes; null if it is a map's key.
   YamlValue *slot(const YAML::Mark &mark) {
     if (++values > maxYamlValues)
       refuse(mark, "more than ", maxYamlValues, " values");

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A YAML text as a small tree in which every value knows its line, for readers
-// that say where something is wrong. yaml-cpp parses and stays behind this
-// header, with its exceptions.
+// Parses YAML to a small tree in which every value knows its line, so that
+// readers can report where an error is. yaml-cpp and its exceptions are hidden
+// behind this header.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,15 +28,15 @@ namespace sluice::cluster {
 struct YamlValue {
   enum class Kind : uint8_t { Null, Scalar, List, Map };
   Kind kind = Kind::Null;
-  int64_t line = 0; ///< from 1
-  std::string text; ///< of a Scalar
+  int64_t line = 0; ///< counted from 1
+  std::string text; ///< for Scalar
   std::vector<YamlValue> items;
   struct Entry;
   std::vector<Entry> entries;
 
-  /// "a list", for messages.
+  /// Returns the kind for messages: "a list".
   std::string_view kindName() const;
-  /// The value of a key, or nullptr.
+  /// Returns the value of a key, or nullptr.
   const YamlValue *find(std::string_view key) const;
 };
 
@@ -50,13 +50,14 @@ constexpr int64_t maxYamlBytes = 1 << 20;
 constexpr int64_t maxYamlDepth = 16;
 constexpr int64_t maxYamlValues = 100000;
 
-/// Parses the one document of `text`; `name` is the file's in messages. Errors:
-/// not YAML, the limits above, several documents, keys that are no text or
-/// there twice, aliases and tags (a file of a few hundred bytes can stand for
-/// gigabytes with them, and no description needs them).
+/// Parses the single document of `text`; `name` is the file's name in messages.
+/// Fails if it is not YAML, exceeds the limits above, has several documents,
+/// keys that are not text or occur twice, or has aliases or tags (with which a
+/// file of a few hundred bytes can stand for gigabytes, and which no
+/// description needs).
 Expected<YamlValue> parseYaml(std::string_view text, const std::string &name);
 
-/// failure("NAME:LINE: ...").
+/// Returns failure("NAME:LINE: ...").
 template <typename... Parts>
 Status failureAt(const std::string &name, int64_t line, const Parts &...parts) {
   return failure(name, ":", line, ": ", parts...);

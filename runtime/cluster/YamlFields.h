@@ -1,12 +1,12 @@
-//===- YamlFields.h - the keys of a map in a YAML file --------------------===//
+//===- YamlFields.h - checked reading of a YAML map -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The keys of a map in a YAML file: values of the type that each has, and
-// errors that say file and line.
+// Reads the keys of a map in a YAML file, checks the types of their values, and
+// reports errors with file and line.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +27,8 @@
 
 namespace sluice::cluster {
 
-/// Reads one map. The first thing that is wrong is the error; reading goes on
-/// with what was there before, so that callers check once at the end.
+/// Reads one map. The first error is kept in `status`; reading goes on and
+/// leaves values unchanged, so that callers check once at the end.
 class YamlFields {
 public:
   YamlFields(const YamlValue &map, const std::string &file, const char *what,
@@ -48,7 +48,7 @@ public:
 
   bool has(std::string_view key) const { return map.find(key); }
 
-  /// The value of a key, which must be there.
+  /// Returns the value of a key, which must exist.
   const YamlValue *require(std::string_view key) {
     const YamlValue *value = map.find(key);
     if (!value)
@@ -79,7 +79,7 @@ public:
     }
   }
 
-  /// The items of a list that must be there, and not be empty.
+  /// Returns the items of a list, which must exist and not be empty.
   std::vector<const YamlValue *> list(std::string_view key) {
     std::vector<const YamlValue *> items;
     if (const YamlValue *value = require(key)) {
@@ -103,7 +103,7 @@ private:
     return std::nullopt;
   }
 
-  /// `kind`: what `parse` takes.
+  /// `kind` describes what `parse` accepts.
   template <typename T>
   void read(std::string_view key, T &out,
             std::optional<T> (*parse)(std::string_view), const char *kind) {

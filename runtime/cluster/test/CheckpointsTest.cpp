@@ -18,8 +18,8 @@ using namespace sluice::cluster;
 
 namespace {
 
-/// A stage of `layers` layers that reads `bytes` in each and does `flops` a
-/// row.
+/// Returns a stage of `layers` layers, each of which reads `bytes` and does
+/// `flops` for each row.
 StageCost stageOf(int64_t layers, int64_t bytes, int64_t flops,
                   const DeviceSpec &device) {
   ModelCost model;
@@ -37,16 +37,17 @@ DeviceSpec deviceOf(double bandwidth, double flops) {
 }
 
 TEST(CheckpointsTest, FullRowsAreTheFewestThatComputeAPromptAtFullSpeed) {
-  // The weights take 10 ms, one row computes for 2 ms: in long steps a row
+  // The weights take 10 ms, and a row computes for 2 ms: in long steps a row
   // takes 2 ms, in steps of four 2.5 ms.
   StageCost stage = stageOf(4, 10000000, 2000000, deviceOf(1e9, 1e9));
   EXPECT_EQ(stage.fullRows(512, 0), 5);
   EXPECT_EQ(stage.fullRows(3, 0), 3);
   // Always bound by arithmetic.
   EXPECT_EQ(stageOf(1, 1, 1000, deviceOf(1e9, 1e9)).fullRows(512, 0), 1);
-  // Never: the more the better, to within 5 % of 512 rows.
+  // Never bound by arithmetic: the most rows, to within 5 % of the rate of 512
+  // rows.
   EXPECT_EQ(stageOf(1, 1000, 0, deviceOf(1e9, 1e9)).fullRows(512, 0), 488);
-  // An overhead of 40 ms: 2 ms of it are 5 % of what 20 rows compute.
+  // With an overhead of 40 ms: 2 ms of it are 5 % of what 20 rows compute.
   DeviceSpec slow = deviceOf(1e9, 1e9);
   slow.overheadSeconds = 40e-3;
   int64_t rows = stageOf(1, 10000000, 2000000, slow).fullRows(1 << 16, 0);
@@ -61,7 +62,7 @@ TEST(CheckpointsTest, FullRowsCountTheCacheThatIsRead) {
       {.flopsPerRowAndPosition = 1000, .cacheBytesPerPosition = 10000}};
   StageCost stage(model, {.firstLayer = 0, .layers = 1}, deviceOf(1e9, 1e9));
   EXPECT_EQ(stage.fullRows(512, 0), 5);
-  // 10000 positions are read in 100 ms, and 10 ms of a row's arithmetic.
+  // Reading 10000 positions takes 100 ms, and a row's arithmetic 10 ms.
   EXPECT_EQ(stage.fullRows(512, 10000), 10);
 }
 
@@ -113,7 +114,7 @@ TEST(CheckpointsTest, NoStretchIsLongerThanTheLimit) {
     EXPECT_LE(stretch(schedule.stepRows, schedule.checkpoints), seconds);
     EXPECT_GE(schedule.stepRows, stage.fullRows(512, 100));
     EXPECT_LE(schedule.stepRows, 512);
-    // No row more, and no checkpoint fewer.
+    // With one more row, or one fewer checkpoint, a stretch would be too long.
     if (schedule.stepRows < 512)
       EXPECT_GT(stretch(schedule.stepRows + 1, schedule.checkpoints),
                 seconds * (1 - 1e-8));

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 namespace {
 
-// Lines 1 to 12; tests append.
+// Lines 1 to 12 of a file; tests append to it.
 const std::string small = R"(name: two
 nodes:
   - name: a
@@ -38,7 +38,7 @@ std::string error(const std::string &text) {
   return file.status().message();
 }
 
-/// `text` with the first `from` replaced.
+/// Returns `text` with the first `from` replaced.
 std::string changed(std::string text, const std::string &from,
                     const std::string &to) {
   size_t at = text.find(from);
@@ -117,7 +117,7 @@ links:
             "no model 'x' is described, only m, n");
 }
 
-// Lines 1 to 16.
+// Lines 1 to 16 of a file.
 const std::string measured = R"(models:
   - {name: m, layers: 2, hidden: 64, feed_forward: 128, heads: 2, kv_heads: 1,
      head_dim: 32, vocab: 100, format: f16}
@@ -146,7 +146,7 @@ TEST(ClusterFileTest, ReadsMeasuredSteps) {
   EXPECT_EQ(all.time({1, 1, 32}), Time(100'000));
   EXPECT_EQ(all.time({4, 4, 32}), Time(160'000));
   // Half way between the line, 120 us, and weights that take no longer than for
-  // one row, of which what has none takes 1 us.
+  // one row; the ops without weights take 1 us of it.
   EXPECT_NEAR(double(all.time({2, 2, 32}).count()), 110'500, 100);
 }
 
@@ -318,7 +318,8 @@ TEST(ClusterFileTest, RefusesYamlThatIsTooMuch) {
 }
 
 TEST(ClusterFileTest, NoTextMakesItThrow) {
-  // Every prefix, and every byte replaced by one that YAML minds.
+  // Parses every prefix, and the text with every byte replaced by one with a
+  // meaning in YAML.
   for (size_t size = 0; size < small.size(); ++size)
     (void)parseClusterFile(small.substr(0, size), "c.yaml").ok();
   for (size_t at = 0; at < small.size(); ++at)

@@ -20,7 +20,7 @@ DeviceSpec someDevice() {
   return {.memoryBytes = 1, .bytesPerSecond = 1, .flopsPerSecond = 1};
 }
 
-/// A builder with nodes a, b, c and switches s, t.
+/// Returns a builder with nodes a, b, c and switches s, t.
 ClusterBuilder threeNodes() {
   ClusterBuilder builder("c");
   for (const char *name : {"a", "b", "c"})

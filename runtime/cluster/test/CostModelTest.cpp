@@ -14,7 +14,8 @@ using namespace sluice::cluster;
 
 namespace {
 
-/// Two layers of different ops, an embedding that is looked up, an output.
+/// Returns a model with two different layers, an embedding that is looked up,
+/// and an output.
 ModelCost smallModel() {
   ModelCost model;
   model.hidden = 16;
@@ -32,7 +33,7 @@ ModelCost smallModel() {
   return model;
 }
 
-/// Reads 100 B/s, computes 1,000 FLOP/s.
+/// Returns a device that reads 100 B/s and computes 1,000 FLOP/s.
 DeviceSpec slowDevice() {
   return {.memoryBytes = 1 << 20,
           .bytesPerSecond = 100,
@@ -57,10 +58,10 @@ TEST(CostModelTest, AnOpTakesItsMemoryOrItsArithmetic) {
 TEST(CostModelTest, AStepIsItsOpsAndItsOverheads) {
   ModelCost model = smallModel();
   StageCost all(model, wholeModel(model), slowDevice());
-  // Memory bound: 3 + 0.5 + 0.1 + 2 * (20 + 0.8) + 3.
+  // Bound by memory: 3 + 0.5 + 0.1 + 2 * (20 + 0.8) + 3.
   EXPECT_DOUBLE_EQ(all.seconds({.rows = 1, .outputs = 1, .context = 10}),
                    3 + 0.5 + 0.1 + 2 * 20.8 + 3);
-  // Arithmetic bound, one row with an output.
+  // Bound by arithmetic, with one output.
   EXPECT_DOUBLE_EQ(all.seconds({.rows = 10, .outputs = 1, .context = 10}),
                    3 + 5 + 1 + 2 * (40 + 4) + 3);
   EXPECT_EQ(all.seconds({.rows = 0, .outputs = 0}), 0);
@@ -80,11 +81,11 @@ TEST(CostModelTest, WeightsTakeWhatWasMeasured) {
   device.weightSeconds = curveOf({{1, 0.02}, {9, 0.1}});
   OpCost op{.weightBytes = 1000, .flopsPerRow = 2000, .bytesPerRow = 100};
   EXPECT_DOUBLE_EQ(opSeconds(op, 1, 50, device), 20);
-  // Half way between the line and nine rows' time a row.
+  // Half way between the line and the time of a row in steps of nine.
   constexpr double five = (60 + 5 * 100 / 9.0) / 2;
   EXPECT_DOUBLE_EQ(opSeconds(op, 5, 50, device), five);
   EXPECT_DOUBLE_EQ(opSeconds(op, 18, 50, device), 200);
-  // Others are as before, and links come on top.
+  // Ops without weights take the same time as before, and links are added.
   OpCost attend{.flopsPerRowAndPosition = 40, .cacheBytesPerPosition = 8};
   EXPECT_EQ(opSeconds(attend, 5, 50, device),
             opSeconds(attend, 5, 50, slowDevice()));
@@ -97,7 +98,7 @@ TEST(CostModelTest, WeightsTakeWhatWasMeasured) {
 TEST(CostModelTest, StepsTakeWhatWasMeasuredOfThem) {
   ModelCost model = smallModel();
   DeviceSpec device = slowDevice();
-  // Where all is bound by arithmetic, rows are what costs.
+  // If everything is bound by arithmetic, the time is that of the rows.
   RowCurve steps = curveOf({{1, 60}, {2, 61}, {4, 80}, {8, 160}});
   Expected<RowCurve> curve = weightCurve(steps, model, 10, device);
   ASSERT_TRUE(curve.ok()) << curve.status().message();
@@ -108,12 +109,12 @@ TEST(CostModelTest, StepsTakeWhatWasMeasuredOfThem) {
   };
   for (int64_t rows : {1, 2, 4})
     EXPECT_DOUBLE_EQ(seconds(rows), steps.seconds(rows));
-  // What each step has but once is shorter a row in a longer one; weights may
-  // not take longer for it.
+  // The constant part of a step is shorter for each row of a longer step; the
+  // weights' part may not get longer because of it.
   EXPECT_LE(seconds(8), 160);
   EXPECT_NEAR(seconds(8), 160, 160 * 0.05);
   EXPECT_NEAR(seconds(3), 66.25, 0.5);
-  // Two layers are as long as they are at any place.
+  // Two layers take the same time at every place.
   StageCost half(model, {.firstLayer = 1, .layers = 1}, device);
   EXPECT_LT(half.seconds({.rows = 4, .context = 10}), seconds(4) / 2);
 }
@@ -121,7 +122,7 @@ TEST(CostModelTest, StepsTakeWhatWasMeasuredOfThem) {
 TEST(CostModelTest, StepsThatLeaveWeightsNoTimeAreRefused) {
   ModelCost model = smallModel();
   model.name = "small";
-  // Overheads alone are 3.5 s, attention is 1.6 s.
+  // The overheads alone are 3.5 s, attention is 1.6 s.
   EXPECT_EQ(weightCurve(curveOf({{1, 5}}), model, 10, slowDevice())
                 .status()
                 .message(),

@@ -75,7 +75,7 @@ TEST(DeviceGroupsTest, areOfConsecutiveNodesWhereNoneHasSoMany) {
   ASSERT_TRUE(grouped->cluster.draftPlace());
   EXPECT_THAT(grouped->placesOf(*grouped->cluster.draftPlace()),
               ElementsAre(Place{0, 0}));
-  // A group is as slow as what is slowest of it.
+  // Each property of a group is that of its slowest member.
   const DeviceSpec &device = grouped->cluster.device({0, 0});
   EXPECT_EQ(device.memoryBytes, slow().memoryBytes);
   EXPECT_EQ(device.bytesPerSecond, slow().bytesPerSecond);

@@ -48,7 +48,7 @@ TEST(ModelShapeTest, CostsFollowFromParameters) {
   EXPECT_NEAR(double(flops), 2.0 * double(matrices), 1e6);
   // Keys and values of eight heads, in f32.
   EXPECT_EQ(cost.layers[0].cacheBytesPerPosition(), 2 * 8 * 128 * 4);
-  // The embedding is held but not read through; the output is.
+  // The embedding is stored but not read completely; the output is.
   EXPECT_EQ(cost.embedding.memoryBytes, int64_t(32000) * 8192 * 9 / 16);
   EXPECT_EQ(cost.embedding.weightBytes(), 0);
   EXPECT_EQ(cost.output.weightBytes(),

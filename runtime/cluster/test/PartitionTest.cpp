@@ -22,7 +22,7 @@ namespace {
 
 constexpr int64_t gib = int64_t(1) << 30;
 
-/// A part of so many GiB of weights, each used once by a row.
+/// Returns a part of so many GiB of weights, each used once by a row.
 PartCost part(double gibibytes, int64_t cachePerPosition = 0) {
   int64_t bytes = int64_t(gibibytes * double(gib));
   PartCost part;
@@ -77,11 +77,11 @@ std::vector<int64_t> layersOf(const Partition &partition) {
 }
 
 //===----------------------------------------------------------------------===//
-// Against trying everything
+// Comparison with an exhaustive search
 //===----------------------------------------------------------------------===//
 
-/// Seconds of the head's messages to the first stage and from the last one;
-/// nothing where they have no way.
+/// Returns the seconds of the head's messages to the first stage and from the
+/// last one; nullopt if there is no path.
 std::optional<double> headSeconds(const Cluster &cluster,
                                   const PartitionOptions &options, Place first,
                                   Place last) {
@@ -98,8 +98,8 @@ std::optional<double> headSeconds(const Cluster &cluster,
   return sum;
 }
 
-/// Tries every choice of devices in order and every cut; objective as
-/// Partition.h says it, in its own words and in floating point.
+/// Tries every choice of devices in order and every cut. Implements the
+/// objective of Partition.h independently, in floating point.
 class Exhaustive {
 public:
   Exhaustive(const ModelCost &model, const Cluster &cluster,
@@ -110,7 +110,7 @@ public:
     double slowest = INFINITY, trip = INFINITY;
   };
 
-  /// The best of each number of stages.
+  /// Returns the best cut for each number of stages.
   std::vector<Best> run() {
     best.resize(cluster.stagePlaces().size() + 1);
     extend(0, 0, 0, 0, -1, -1);
@@ -182,8 +182,8 @@ Case randomCase(std::mt19937_64 &random) {
   auto pick = [&](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);
   };
-  // Powers of two are exact in seconds and in picoseconds, so that what ties
-  // here ties there. Now and then all layers are equal.
+  // Powers of two are exact in seconds and in picoseconds, so ties here are
+  // ties there. Sometimes all layers are equal.
   auto power = [&](int64_t max) { return double(int64_t(1) << pick(0, max)); };
   int64_t layers = pick(1, 7);
   bool equal = pick(0, 2) == 0;
@@ -214,7 +214,7 @@ Case randomCase(std::mt19937_64 &random) {
                         .overheadSeconds = double(pick(0, 2)) * 0.25}},
                       false})
             .ok());
-  // Slow enough at times to be what limits.
+  // Sometimes slow enough to limit the pipeline.
   if (pick(0, 3))
     EXPECT_TRUE(builder.setDefaultLink({0.125, power(2) * 1024}).ok());
   for (int64_t d = 0; d + 1 < devices; ++d)
@@ -393,7 +393,7 @@ TEST(PartitionTest, ASlowNodeIsLeftOut) {
 }
 
 TEST(PartitionTest, ALinkThatIsSlowerThanTheStagesIsTheSlot) {
-  // 4 KiB a row at 2 KiB/s.
+  // 4 KiB for each row at 2 KiB/s.
   Cluster cluster =
       clusterOf(std::vector<DeviceSpec>(2, deviceOf(100)), {0, 2048});
   Expected<Partition> found = partition(modelOf({1, 1}), cluster, exactly(2));

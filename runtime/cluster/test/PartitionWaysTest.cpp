@@ -1,11 +1,11 @@
-//===- PartitionWaysTest.cpp - stages on nodes that can talk --------------===//
+//===- PartitionWaysTest.cpp - stages on nodes with paths -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Stages are put where those that send each other anything have ways:
+// Tests that stages are placed where all that exchange messages have paths:
 // neighbours, and the head and each stage.
 //
 //===----------------------------------------------------------------------===//
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int64_t gib = int64_t(1) << 30;
 
-/// Layers of 1 GiB.
+/// Returns a model with layers of 1 GiB.
 ModelCost modelOf(int64_t layers) {
   ModelCost model;
   model.hidden = 1024;
@@ -31,7 +31,7 @@ ModelCost modelOf(int64_t layers) {
   return model;
 }
 
-/// Reads so many GiB a second.
+/// Returns a device that reads `speed` GiB per second.
 DeviceSpec deviceOf(double memoryGiB, double speed = 1) {
   return {.memoryBytes = uint64_t(memoryGiB * double(gib)),
           .bytesPerSecond = speed * double(gib),
@@ -69,7 +69,7 @@ TEST(PartitionWaysTest, RefusesAHeadThatCannotTalk) {
   options.head = cluster.draftPlace();
   EXPECT_EQ(errorOf(modelOf(2), cluster, options),
             "there is no path between the head on node 'd' and node 'a'");
-  // With the first stage it needs none.
+  // A head beside the first stage needs no path.
   EXPECT_TRUE(partition(modelOf(2), cluster, exactly(1)).ok());
 }
 
@@ -88,7 +88,7 @@ TEST(PartitionWaysTest, ADeviceThatTheHeadCannotReachIsLeftOut) {
   EXPECT_DOUBLE_EQ(found->tripSeconds, 2 + 2 * (1e-6 + 128e-9));
 }
 
-/// It tells them what is dead, and hears of their errors.
+/// The head tells the stages which rows are dead, and gets their errors.
 TEST(PartitionWaysTest, TheHeadTalksToStagesInTheMiddleToo) {
   auto clusterWith = [](const std::vector<std::array<std::string, 2>> &links) {
     ClusterBuilder builder("c");

@@ -72,7 +72,7 @@ TEST(PipelinePlanTest, TheDraftsNodeIsTheHeadsToo) {
   EXPECT_EQ(plan->partition.stages[0].memoryBytes, 2 * gib);
 }
 
-/// The head's device need not be one of those that were looked at for stages.
+/// The search for stages may not have considered the head's device.
 TEST(PipelinePlanTest, ADraftThatTakesForEverIsRefused) {
   ClusterBuilder builder("c");
   EXPECT_TRUE(builder.setDefaultLink({1e-6, 1e9}).ok());
@@ -108,14 +108,14 @@ TEST(PipelinePlanTest, ATripIsStepsAndLinks) {
     std::optional<double> links =
         linksSeconds(cluster, plan->head(), places, 1024 * 4);
     ASSERT_TRUE(links);
-    // A row between the stages, and 128 bytes there and back or back alone.
+    // A row between the stages, and 128 bytes there and back, or only back.
     EXPECT_NEAR(*links, (own ? 3e-6 : 2e-6) + 4096e-9 + (own ? 2 : 1) * 128e-9,
                 1e-12);
     EXPECT_NEAR(plan->partition.tripSeconds, trip + *links, 1e-9);
   }
 }
 
-/// Only who sends anything needs a way: here "a" has none to "c".
+/// Only ranks that exchange messages need a path: here "a" has none to "c".
 TEST(PipelinePlanTest, RanksThatNeverTalkNeedNoWay) {
   ClusterBuilder builder("c");
   DeviceSpec device{.memoryBytes = uint64_t(3 * gib / 2),
@@ -148,11 +148,11 @@ TEST(PipelinePlanTest, RanksThatNeverTalkNeedNoWay) {
     }
 }
 
-/// A step of the draft has the same rows of a prompt as a step of a stage.
+/// A step of the draft has the same prompt rows as a step of a stage.
 TEST(PipelinePlanTest, StepRowsKeepTheLatencyAtTheDraftToo) {
   ModelCost target = modelOf(2), draft = modelOf(1);
   target.layers[0].ops[0].flopsPerRow = gib;
-  // The draft is computed row by row: no chunk is better than a single row.
+  // The draft is bound by arithmetic, so a chunk is no faster than single rows.
   draft.layers[0].ops = {{.flopsPerRow = 1'000'000'000}};
   Cluster cluster = clusterOf(16, 2);
   PipelinePlanOptions options = withoutCache(true);
@@ -182,7 +182,7 @@ TEST(PipelinePlanTest, TheDraftMustFitItsNodeWithItsCache) {
 }
 
 TEST(PipelinePlanTest, BesideTheFirstStageItTakesThatDevicesMemory) {
-  // Also where another node is kept for drafts.
+  // The same holds if another node is kept for drafts.
   Cluster cluster = clusterOf(4.5, 16);
   ModelCost draft = modelOf(1);
   PipelinePlanOptions options = withoutCache(false);

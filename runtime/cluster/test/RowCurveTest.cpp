@@ -38,22 +38,23 @@ TEST(RowCurveTest, IsExactAtItsPoints) {
   EXPECT_EQ(curve.seconds(32), 88);
 }
 
-/// Where it lies between two bounds: the line between two points, and what goes
-/// on from one side.
+/// The value lies between two bounds: the line between two points, and a
+/// neighbouring line, continued.
 TEST(RowCurveTest, IsHalfWayBetweenItsBoundsElsewhere) {
   RowCurve curve = curveOf({{1, 10}, {2, 10}, {8, 22}, {32, 88}});
   EXPECT_DOUBLE_EQ(curve.seconds(3), (12 + 10) / 2.0);
   EXPECT_DOUBLE_EQ(curve.seconds(7), (20 + 22 - 66 / 24.0) / 2);
-  // What would go on is above the line.
+  // The continued line is above the line between the points.
   EXPECT_DOUBLE_EQ(curve.seconds(20), 55);
-  // Level where there is no point in front; from no rows where none is behind.
+  // Before the first point the curve is level; after the last it goes through
+  // the origin.
   curve = curveOf({{1, 10}, {4, 12}, {8, 24}});
   EXPECT_DOUBLE_EQ(curve.seconds(2), (10 + 2 / 3.0 + 10) / 2);
   EXPECT_DOUBLE_EQ(curve.seconds(6), 18);
 }
 
-/// As long as memory takes, or arithmetic: the bend is not a point of the
-/// curve.
+/// The time of memory or of arithmetic, whichever is longer; the bend is not a
+/// point of the curve.
 TEST(RowCurveTest, IsOffByHalfOfWhatALineIsAtABend) {
   for (double bend = 4; bend <= 8; bend += 0.25) {
     auto taken = [&](int64_t rows) { return std::max(bend, double(rows)); };
@@ -78,8 +79,9 @@ TEST(RowCurveTest, ARowTakesAsLongBeyondTheLastPoint) {
   EXPECT_DOUBLE_EQ(curveOf({{1, 10}}).seconds(3), 30);
 }
 
-/// Points that a machine may have: each as long as the one before, at least,
-/// and as its rows in steps of that, at most; some of them at these bounds.
+/// Returns random valid points: each at least as long as the previous one, and
+/// at most as long as its rows would take in steps of that; some are at these
+/// bounds.
 RowCurve randomCurve(std::mt19937_64 &random) {
   std::uniform_int_distribution<int64_t> steps(1, 20);
   std::uniform_real_distribution<double> share(-0.3, 1.3);
@@ -120,23 +122,23 @@ std::vector<double> fitted(std::vector<RowCurve::Point> points) {
 TEST(RowCurveTest, NoiseIsMovedHalfOfTheWayByEachSide) {
   using testing::DoubleEq;
   using testing::ElementsAre;
-  // What is a curve stays as it is.
+  // A valid curve does not change.
   EXPECT_THAT(fitted({{1, 10}, {2, 10}, {4, 12}, {8, 24}}),
               ElementsAre(10, 10, 12, 24));
-  // Shorter than one of fewer rows.
+  // Shorter than a step of fewer rows.
   double middle = std::sqrt(10.1 * 10);
   EXPECT_THAT(fitted({{1, 10.1}, {2, 10}, {4, 20}}),
               ElementsAre(DoubleEq(middle), DoubleEq(middle), 20));
   // Longer than its rows in steps of fewer.
   EXPECT_THAT(fitted({{1, 10}, {2, 24.2}, {4, 30}}),
               ElementsAre(DoubleEq(11), DoubleEq(22), 30));
-  // Longer than one of fewer rows allows, and than one of more.
+  // Longer than a step of fewer rows permits, and than one of more.
   EXPECT_THAT(fitted({{1, 10}, {2, 24.2}, {4, 20}}),
               ElementsAre(DoubleEq(11), DoubleEq(22), DoubleEq(22)));
 }
 
-/// No curve is nearer: two points that contradict each other by a factor are
-/// both moved by its root at least.
+/// No curve is nearer: if two points contradict each other by a factor, at
+/// least one moves by its square root.
 TEST(RowCurveTest, NoiseIsMovedByNoMoreThanItHasTo) {
   std::mt19937_64 random(2);
   std::uniform_real_distribution<double> noise(0.85, 1.15);
@@ -185,7 +187,7 @@ TEST(RowCurveTest, WhatIsMoreThanNoiseIsRefused) {
             "2 rows take 16 ms, less than 1: 30 ms");
   EXPECT_EQ(error({{1, 0.030}, {4, 0.210}}),
             "4 rows take 210 ms: in steps of 1 they would take 120 ms");
-  // Of those that contradict each other, the ones that do by more than noise.
+  // The error names points that contradict each other by more than the noise.
   EXPECT_EQ(error({{1, 0.030}, {2, 0.0299}, {4, 0.010}}),
             "4 rows take 10 ms, less than 1: 30 ms");
   EXPECT_EQ(error({{2, 1}}), "the first time must be for 1 row, and not for 2");

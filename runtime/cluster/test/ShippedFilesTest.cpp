@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The descriptions in utils/clusters can be read, hold the models that they
-// name, and say what their comments do.
+// Tests that the descriptions in utils/clusters can be read, have the models
+// that they name, and behave as their comments say.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,13 +84,13 @@ TEST(ShippedFilesTest, ARowCostsNextToNothingOnAGpu) {
 TEST(ShippedFilesTest, UnequalNodesGetUnequalStages) {
   ClusterFile file = read("unequal");
   Partition found = cut(file, "llama-70b", 5);
-  // What the GPU can hold, and no more.
+  // As much as the GPU can hold.
   const StagePlan &gpu = found.stages.back();
   EXPECT_EQ(file.cluster.placeName(gpu.place), "gpu");
   EXPECT_GT(gpu.memoryBytes, int64_t(10) << 30);
   EXPECT_GT(gpu.range.layers, found.stages[2].range.layers);
   EXPECT_GT(found.stages[0].range.layers, found.stages[3].range.layers);
-  // A desktop talks to the GPU through two switches.
+  // A desktop reaches the GPU through two switches.
   std::optional<Link> link =
       file.cluster.link(found.stages[3].place, gpu.place);
   ASSERT_TRUE(link.has_value());

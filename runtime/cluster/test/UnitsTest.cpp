@@ -45,7 +45,7 @@ TEST(UnitsTest, RefusesWhatIsNoQuantity) {
                            "1e999 GiB", " 1 GiB", ".5 GiB"})
     EXPECT_EQ(error(text, Quantity::Bytes),
               "'" + std::string(text) + "' does not start with a number");
-  // 1 mb/s, a millibit, is nobody's unit.
+  // A millibit is not a unit.
   EXPECT_FALSE(parseQuantity("1 mb/s", Quantity::BytesPerSecond).ok());
   EXPECT_FALSE(parseQuantity("1 GiB/s ", Quantity::BytesPerSecond).ok());
 }
