@@ -17,18 +17,19 @@ namespace sluice::comm {
 /// The bytes of one framed message (Frame.h makes and reads them).
 using Bytes = std::vector<uint8_t>;
 
-/// Buffers of messages that have been read, to be filled again, so that sending
-/// and receiving allocate nothing once messages have found their sizes.
-/// Thread-safe.
+/// Keeps the buffers of messages that have been read, so that they can be
+/// filled again. Sending and receiving then allocate nothing once the buffers
+/// have grown to the sizes of the messages. Thread-safe.
 class BufferPool {
 public:
-  /// Keeps at most this many buffers, and none bigger than this.
+  /// The pool keeps at most `bufferLimit` buffers and drops larger ones than
+  /// `bufferBytesLimit`.
   static constexpr size_t bufferLimit = 256;
   static constexpr size_t bufferBytesLimit = size_t{16} << 20;
 
   BufferPool() { buffers.reserve(bufferLimit); }
 
-  /// An empty buffer, with the room it had before.
+  /// Returns an empty buffer, which keeps the capacity that it had before.
   Bytes take() {
     std::lock_guard lock(mutex);
     if (buffers.empty())
@@ -38,7 +39,7 @@ public:
     return buffer;
   }
 
-  /// Takes a buffer back whose content is of no more use.
+  /// Takes back a buffer whose content is no longer needed.
   void give(Bytes buffer) {
     if (buffer.capacity() == 0 || buffer.capacity() > bufferBytesLimit)
       return;

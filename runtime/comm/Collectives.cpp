@@ -1,4 +1,4 @@
-//===- Collectives.cpp - sums and rows of a group's members ---------------===//
+//===- Collectives.cpp - collectives over a group's communicator ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,15 +17,16 @@ using namespace sluice::comm;
 
 namespace {
 
-/// Up to here every member gets all parts and adds them up itself: one round of
-/// messages instead of two, which counts for more than the bytes.
+/// Up to this size, every member gets all parts and adds them up itself. That
+/// takes one round of messages instead of two, which saves more time than the
+/// additional bytes cost.
 constexpr size_t atOnceBytes = size_t{16} << 10;
 
-/// A message up to this length travels with its length.
+/// A message of fromFirst() up to this length travels with its length.
 constexpr size_t shortBytes = 256;
 constexpr size_t lengthBytes = sizeof(uint64_t);
 
-/// So that a member that has lost step asks for no absurd memory.
+/// Limits the memory that a member allocates for a wrong length.
 constexpr uint64_t maxBytes = uint64_t{16} << 20;
 
 std::span<const uint8_t> bytesOf(std::span<const float> floats) {
@@ -36,7 +37,7 @@ std::span<uint8_t> bytesOf(std::span<float> floats) {
   return {reinterpret_cast<uint8_t *>(floats.data()), floats.size_bytes()};
 }
 
-/// The one place that says in which order parts are added up.
+/// Adds up `addends` into `sum`. No other code decides the order of the sum.
 void addUp(std::span<const float *const> addends, std::span<float> sum) {
   std::copy_n(addends[0], sum.size(), sum.begin());
   for (const float *addend : addends.subspan(1))
@@ -70,7 +71,7 @@ Status Collectives::allReduce(std::span<const float> part, std::span<float> sum,
          scratch.size() >= part.size() * out.size());
   if (part.empty())
     return {};
-  // Either way has the same bits: each element is added up by itself.
+  // Both ways give the same bits, since each element is added up by itself.
   return part.size_bytes() <= atOnceBytes ? reduceAtOnce(part, sum, scratch)
                                           : reduceInShares(part, sum, scratch);
 }
@@ -91,7 +92,8 @@ Status Collectives::reduceAtOnce(std::span<const float> part,
   return {};
 }
 
-/// Each member adds up a share of the elements, which all others then get.
+/// Adds up one share of the elements at each member, then sends it to all
+/// others.
 Status Collectives::reduceInShares(std::span<const float> part,
                                    std::span<float> sum,
                                    std::span<float> scratch) {

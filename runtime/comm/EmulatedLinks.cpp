@@ -1,4 +1,4 @@
-//===- EmulatedLinks.cpp - links as slow as described ones ----------------===//
+//===- EmulatedLinks.cpp - communicator with emulated latency and speed ---===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -49,7 +49,8 @@ public:
       stopping = true;
       signal();
     }
-    // The timer's thread uses the inner communicator, whose thread uses this.
+    // The timer's thread uses `inner`, and the thread of `inner` uses this
+    // object.
     if (timer.joinable())
       timer.join();
     inner.reset();
@@ -72,7 +73,7 @@ public:
   BufferPool &buffers() override { return inner->buffers(); }
 
 private:
-  /// Messages from one rank whose time may not have come.
+  /// Messages from one rank whose time may not have come yet.
   struct Arrived {
     Ring<Message> control, data;
   };
@@ -98,13 +99,14 @@ private:
   int64_t capacity;
 
   std::mutex sendMutex;
-  std::vector<Time> freeAt; ///< of the link to each rank; under sendMutex
+  /// When the link to each rank is free; under sendMutex.
+  std::vector<Time> freeAt;
 
   ReceiverGate gate;
-  Receiver receiver;            ///< the gate's
+  Receiver receiver;            ///< the one that the gate returned
   mutable std::mutex mutex;     ///< guards what follows
   std::vector<Arrived> arrived; ///< by source
-  size_t nextSource = 0;        ///< whose data is looked at first
+  size_t nextSource = 0;        ///< the source whose data is looked at first
   std::optional<Status> failure;
   bool changed = false;
   bool delivering = false;
@@ -115,7 +117,8 @@ private:
 
 Status EmulatedLinks::send(int64_t to, Lane lane, Bytes bytes,
                            int64_t emulatedBytes) {
-  // Between devices that are described as one: no link is.
+  // The members of a group stand for one described device, so no link is
+  // between them.
   if (lane == Lane::Group)
     return inner->send(to, lane, std::move(bytes));
   if (to < 0 || to >= size() || bytes.size() < frameHeaderBytes)
@@ -167,7 +170,7 @@ void EmulatedLinks::start(Receiver given) {
 
 void EmulatedLinks::detach() {
   gate.close();
-  roomChanged(); // for what is dropped from now on
+  roomChanged(); // delivers what is dropped from now on
 }
 
 void EmulatedLinks::roomChanged() {
@@ -175,7 +178,7 @@ void EmulatedLinks::roomChanged() {
   signal();
 }
 
-/// Gives the queue's first message to the receiver, without the lock.
+/// Gives the queue's first message to the receiver, without holding the lock.
 void EmulatedLinks::give(Lock &lock, Ring<Message> &queue) {
   Message message = queue.pop();
   lock.unlock();
@@ -193,7 +196,8 @@ bool EmulatedLinks::deliverControl(Lock &lock, Time now) {
   return false;
 }
 
-/// Takes turns between the sources, so that a busy one does not starve others.
+/// Delivers one data message. It takes turns between the sources, so that a
+/// busy source does not starve others.
 bool EmulatedLinks::deliverData(Lock &lock, Time now) {
   for (size_t i = 0; i < arrived.size(); ++i) {
     size_t source = (nextSource + i) % arrived.size();
@@ -216,7 +220,8 @@ bool EmulatedLinks::deliverData(Lock &lock, Time now) {
   return false;
 }
 
-/// When the next message's time comes; nothing if none waits for its time.
+/// Returns when the next message becomes due; nothing if no message waits for
+/// its time.
 std::optional<Time> EmulatedLinks::nextDue(Time now) {
   std::optional<Time> due;
   for (Arrived &from : arrived)

@@ -1,12 +1,13 @@
-//===- Frame.h - the messages between ranks -------------------------------===//
+//===- Frame.h - the format of messages between ranks ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One message is one frame: a header, tables, and for a step the activations of
-// its rows. Little-endian, packed.
+// Defines the messages between ranks, and encodes and decodes them. One message
+// is one frame: a header, tables, and for a step the activations of its rows.
+// Numbers are little-endian and packed.
 //
 //   offset  size
 //        0     4  magic, "SLUF"
@@ -16,14 +17,15 @@
 //        8     8  the plan's identity
 //       16     8  the sender's count of its steps, or of its results; 0 for
 //                 other kinds
-//       24     8  frames of the head that have been taken in whole; 0 likewise
-//       32     8  deliverAt: not before this time of CLOCK_MONOTONIC, in
-//                 nanoseconds; 0: at once. Link emulation stamps it.
-//       40     8  the frame's length, header included
+//       24     8  how many frames of the head have been taken in whole; 0 for
+//                 other kinds
+//       32     8  deliverAt: the earliest time of delivery, in nanoseconds of
+//                 CLOCK_MONOTONIC; 0: at once. Set by link emulation.
+//       40     8  the frame's length in bytes, header included
 //       48        the body; see FrameEncode.cpp
 //
-// A step frame that has nothing to say but marks and timings travels without a
-// body: such a tombstone is frameHeaderBytes long, and those stay behind.
+// A step frame that holds nothing but marks and timings travels without a body,
+// and without these. Such a tombstone is frameHeaderBytes long.
 //
 //   FrameCodec codec(planIdentity, limits);
 //   codec.encodeStep(frame, activations, bytes);
@@ -48,17 +50,19 @@
 
 namespace sluice::comm {
 
-constexpr uint32_t frameMagic = 0x46554C53; ///< "SLUF" in the file's order
+/// "SLUF" in the order of the bytes.
+constexpr uint32_t frameMagic = 0x46554C53;
 constexpr uint16_t frameVersion = 5;
 constexpr int64_t frameHeaderBytes = 48;
 
 enum class FrameKind : uint8_t {
   Step = 1, ///< StepFrame and activations
   Results,  ///< ResultFrame
-  Epochs,   ///< EpochMarks: a cancel
-  Error,    ///< what has failed at a rank
-  Report,   ///< a rank's statistics at the end; text that only its reader knows
-  Shutdown, ///< no more requests: report and end
+  Epochs,   ///< EpochMarks, for a cancel
+  Error,    ///< an error at a rank
+  Report,   ///< a rank's statistics at the end, as text that only its reader
+            ///< parses
+  Shutdown, ///< no more requests: each rank reports and ends
 };
 std::string_view frameKindName(FrameKind kind);
 
@@ -68,25 +72,32 @@ struct FrameHeader {
   uint64_t step = 0;
   uint64_t launched = 0;
   Time deliverAt{0};
-  int64_t length = 0; ///< bytes, that of the frame
+  int64_t length = 0; ///< of the frame, in bytes
 };
 
-/// What a frame may hold; whatever is beyond is refused before anything is
-/// allocated for it.
+/// The most that a frame may hold. Decoders refuse what exceeds a limit before
+/// they allocate anything for it.
 struct FrameLimits {
-  int64_t rows = 512;   ///< of a step; also results of one
-  int64_t requests = 1; ///< slots; also opens, marks and closes of a frame
+  /// Rows of a step, and results of a result frame.
+  int64_t rows = 512;
+  /// Slots of requests, and also opens, marks and closes of a frame.
+  int64_t requests = 1;
   int64_t contextLength = 0;
-  int64_t sharedPages = 0; ///< also unpins, pins and pages of a prefix
+  /// Shared pages, and also unpins, pins and pages of a prefix in a frame.
+  int64_t sharedPages = 0;
   int64_t vocabSize = 0;
-  int64_t width = 0; ///< numbers of a row's activations; 0: none come
-  ActivationFormat format = ActivationFormat::F32; ///< of the activations
-  int64_t stages = 64;                             ///< timings of a frame
-  int64_t reportEntries = 64; ///< log-probabilities reported with a token
-  int64_t textBytes = int64_t{64} << 20; ///< of an error or a report
+  /// Numbers in a row's activations; 0 if frames bring none.
+  int64_t width = 0;
+  ActivationFormat format = ActivationFormat::F32;
+  /// Timings of a frame.
+  int64_t stages = 64;
+  /// Log-probabilities that are reported with a token.
+  int64_t reportEntries = 64;
+  /// Bytes of the text of an error or a report.
+  int64_t textBytes = int64_t{64} << 20;
 };
 
-/// data[row][width], row by row as in StepFrame::rows.
+/// Activations of a step, data[row][width], in the order of StepFrame::rows.
 struct ActivationRows {
   ActivationFormat format = ActivationFormat::F32;
   int64_t width = 0;
@@ -97,7 +108,7 @@ struct ActivationRows {
   }
 };
 
-/// A cancel: what has been confirmed, and when the head decided it.
+/// A cancel: the marks that the head has decided, and when.
 struct EpochFrame {
   Time decided{0}; ///< CLOCK_MONOTONIC of the head's machine
   std::vector<EpochMark> marks;
@@ -108,14 +119,15 @@ struct ErrorFrame {
   std::string text;
 };
 
-/// Makes and reads the frames of one plan. Immutable, so thread-safe.
+/// Encodes and decodes the frames of one plan. Immutable, so thread-safe.
 ///
-/// Encoders write into `out`, which keeps its room. They do not check what they
-/// are given against the limits: the reader does.
+/// Encoders write into `out`, which keeps its capacity. They do not check their
+/// arguments against the limits; the decoder does.
 ///
-/// Decoders fill their target, whose vectors keep their room, and allocate
-/// nothing once it has been big enough. Every number is checked. Errors say
-/// what is wrong and by how much; the target is then undefined but valid.
+/// Decoders fill their target, whose vectors keep their capacity, so decoding
+/// allocates nothing once the target has been large enough. Every number is
+/// checked. Errors name the wrong value and its limit; the target is then
+/// unspecified but valid.
 class FrameCodec {
 public:
   FrameCodec(uint64_t plan, const FrameLimits &limits)
@@ -124,24 +136,25 @@ public:
   uint64_t plan() const { return identity; }
   const FrameLimits &limits() const { return bounds; }
 
-  /// `activations` has a row for each row of the frame, or no data.
+  /// `activations` has one row for each row of the frame, or no data.
   void encodeStep(const StepFrame &frame, const ActivationRows &activations,
                   Bytes &out) const;
   void encodeResults(const ResultFrame &frame, Bytes &out) const;
   void encodeEpochs(const EpochFrame &frame, Bytes &out) const;
-  /// A text over the limit is cut.
+  /// Truncates a text that exceeds the limit.
   void encodeError(int64_t rank, std::string_view text, Bytes &out) const;
   void encodeReport(std::string_view text, Bytes &out) const;
   void encodeShutdown(Bytes &out) const;
 
-  /// Errors: too short for a header, not a frame, another version, from another
-  /// plan, unknown kind, a length that is not that of `bytes`.
+  /// Reads a frame's header. Errors: `bytes` is too short for a header or is no
+  /// frame, the version or the plan is another one, the kind is unknown, or the
+  /// length is not that of `bytes`.
   Expected<FrameHeader> readHeader(std::span<const uint8_t> bytes) const;
 
-  /// Each reads the header again, and refuses other kinds.
-  /// `activations` refers into `bytes`, at any alignment. A frame with rows
-  /// must bring activations of exactly `limits.width` and `limits.format`, or
-  /// none where the width is 0.
+  /// Decode a frame. Each function reads the header again, and refuses other
+  /// kinds. `activations` refers into `bytes`, at any alignment. A frame with
+  /// rows must bring activations of exactly `limits.width` and `limits.format`,
+  /// or none if the width is 0.
   Status decodeStep(std::span<const uint8_t> bytes, StepFrame &frame,
                     ActivationRows &activations) const;
   Status decodeResults(std::span<const uint8_t> bytes,
@@ -155,12 +168,14 @@ private:
   FrameLimits bounds;
 };
 
-/// Stamps a frame that is ready to be sent. `bytes` holds at least a header.
+/// Sets the deliverAt of an encoded frame. `bytes` holds at least a header.
 void setDeliverAt(std::span<uint8_t> bytes, Time at);
-/// The stamp of what may be a frame; 0 where it is too short for one.
+/// Returns the deliverAt of what may be a frame; 0 if it is too short for a
+/// header.
 Time deliverAtOf(std::span<const uint8_t> bytes);
 
-/// Sixteen hexadecimal digits, as the descriptor and messages show it.
+/// Returns `plan` as sixteen hexadecimal digits, as descriptors and messages
+/// show it.
 std::string planIdentityText(uint64_t plan);
 
 } // namespace sluice::comm

@@ -1,4 +1,4 @@
-//===- FrameDecode.cpp - reads frames -------------------------------------===//
+//===- FrameDecode.cpp - decoders of frames -------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,8 @@ namespace {
 
 constexpr int64_t maxInt32 = std::numeric_limits<int32_t>::max();
 constexpr int64_t maxInt64 = std::numeric_limits<int64_t>::max();
-/// The head adds times to each other.
+/// The largest time of a timing: the head adds times up, which must not
+/// overflow.
 constexpr int64_t maxNanos = maxInt64 / 4;
 
 /// Reads the entries of one frame's tables, within the limits.
@@ -117,14 +118,15 @@ public:
                       ", not at most 0"));
   }
 
-  /// `count` is from getCount(), so not more than the limits and the bytes
-  /// allow. Stops at the first error.
+  /// Reads `count` entries, and stops at the first error. `count` comes from
+  /// getCount(), so it exceeds neither the limits nor the bytes.
   template <typename T> void readAll(std::vector<T> &list, size_t count) {
     list.resize(count);
     for (size_t i = 0; i < count && in.ok(); ++i)
       read(list[i]);
   }
-  /// Likewise; `one` is request, token or page.
+  /// Like readAll() above, but reads each entry by `one`, which is request,
+  /// token or page.
   void readAll(std::vector<int32_t> &list, size_t count,
                int32_t (TableReader::*one)()) {
     list.resize(count);
@@ -170,7 +172,7 @@ private:
   const FrameLimits &limits;
 };
 
-/// The body of a frame whose header is in order.
+/// Returns the body of a frame whose header has been checked.
 std::span<const uint8_t> bodyOf(std::span<const uint8_t> bytes) {
   return bytes.subspan(frameHeaderBytes);
 }
@@ -184,7 +186,7 @@ Expected<FrameHeader> readHeaderOf(FrameKind kind, const FrameCodec &codec,
   return header;
 }
 
-/// Names the frame in the reader's error.
+/// Returns the reader's error, with the kind of the frame.
 Status finish(WireReader &in, FrameKind kind) {
   Status status = in.finish();
   return status.ok()
@@ -192,8 +194,8 @@ Status finish(WireReader &in, FrameKind kind) {
              : failure("frame '", frameKindName(kind), "': ", status.message());
 }
 
-/// Reads data[row][width], which begins `offset` bytes after the frame's start
-/// at the earliest.
+/// Reads data[row][width], which begins at the first aligned offset after the
+/// entries.
 void readActivations(WireReader &in, size_t frameBytes, int64_t rows,
                      int64_t width, const FrameLimits &limits,
                      ActivationRows &activations) {

@@ -1,12 +1,13 @@
-//===- FrameEncode.cpp - makes frames -------------------------------------===//
+//===- FrameEncode.cpp - encoders of frames -------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Bodies, by kind. A list is a u32 count, then its entries; where several lists
-// are named in one row, all counts come first.
+// Encodes frames. These are the bodies, by kind. A list is a u32 count followed
+// by its entries. In a body of several lists, all counts come first; a list
+// inside an entry directly follows its own count.
 //
 //   step      unpins, opens, marks, rows, pins, closes, timings; u32 width;
 //             u8 format; entries of the lists; zeros up to a multiple of 16
@@ -28,9 +29,9 @@
 //   row       i64 node, parent; i32 request, position, token; u8 flags
 //   pin       i32 request; i64 node; i32 index, page
 //   close     i32 request
-//   timing    i32 rows, left; i64 busyNanos, idleNanos
+//   timing    i32 rows, departed; i64 busyNanos, idleNanos
 //   result    i64 node; i32 request, token; report (i32 token; f64);
-//             error (u8)
+//             error (u8); u8 isNotFinite, only after an error
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +46,7 @@ using namespace sluice::comm;
 
 namespace {
 
-/// Begins a frame; its length is written by finish().
+/// Begins a frame. finish() writes its length.
 WireWriter begin(uint64_t plan, FrameKind kind, uint64_t step,
                  uint64_t launched, Bytes &out) {
   out.clear();
@@ -68,7 +69,7 @@ void finish(Bytes &out) {
   std::memcpy(out.data() + layout::lengthOffset, &length, sizeof(length));
 }
 
-/// Pages, tokens or requests.
+/// Writes pages, tokens or requests.
 void putAll(WireWriter &writer, const std::vector<int32_t> &numbers) {
   for (int32_t each : numbers)
     writer.put(each);

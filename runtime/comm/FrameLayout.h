@@ -11,7 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// What the writer and the reader of frames agree on; see FrameEncode.cpp.
+/// The sizes and offsets on which FrameEncode.cpp, which describes the layout,
+/// and FrameDecode.cpp agree.
 namespace sluice::comm::layout {
 
 constexpr size_t deliverAtOffset = 32;
@@ -20,7 +21,8 @@ constexpr size_t lengthOffset = 40;
 constexpr uint8_t rowCertain = 1;
 constexpr uint8_t rowWants = 2;
 
-// Bytes of an entry; of those with a list inside, without its entries.
+// The size of one entry of each table, in bytes. An entry that contains a list
+// is counted without the entries of that list.
 constexpr size_t openBytes = 109;
 constexpr size_t biasBytes = 12;
 constexpr size_t markBytes = 17;
@@ -33,10 +35,11 @@ constexpr size_t timingBytes = 24;
 constexpr size_t resultBytes = 24;
 constexpr size_t reportEntryBytes = 12;
 
-/// What a result's error is cut to.
+/// The length to which a result's error is truncated.
 constexpr int64_t errorBytes = 1024;
 
-/// Where activations begin, `offset` being the end of what comes before.
+/// Returns where the activations begin if `offset` is the end of what precedes
+/// them.
 constexpr size_t aligned(size_t offset) { return (offset + 15) / 16 * 16; }
 
 } // namespace sluice::comm::layout

@@ -1,19 +1,20 @@
-//===- GroupCommunicator.h - the members of a group to each other ---------===//
+//===- GroupCommunicator.h - exchanges within a group ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A tensor-parallel group computes a stage together. Its members are numbered
-// from 0 and all call the same, in the same order:
+// Exchanges bytes between the members of a tensor-parallel group, which compute
+// a stage together. Members are numbered from 0, and all make the same calls in
+// the same order:
 //
 //   RankGroup group(communicator, {0, 1});
 //   out[1 - group.member()] = mine;  in[1 - group.member()] = room;
 //   if (Status s = group.swap(out, in); !s.ok()) return s;
 //
-// What collectives are made of it is in Collectives.h, so that the order of
-// sums does not depend on what carries the bytes.
+// Collectives.h builds collectives from swaps, so that the order of sums does
+// not depend on what carries the bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +28,8 @@
 
 namespace sluice::comm {
 
-/// One member's end. Used by one thread at a time. Which memory the bytes may
-/// lie in, an implementation says.
+/// One member's end of the group. Used by one thread at a time. Each
+/// implementation says in which memory the bytes may lie.
 class GroupCommunicator {
 public:
   virtual ~GroupCommunicator() = default;
@@ -36,21 +37,24 @@ public:
   virtual int64_t member() const = 0;
   virtual int64_t members() const = 0;
 
-  /// Gives out[m] to every other member m, and fills in[m] with what that one
-  /// gives to this, which is as long. Nothing travels where both are empty; the
-  /// entries of this member are not looked at. Waits until `in` is full; `out`
-  /// is free again. Errors: the communication is broken, or another length than
-  /// expected: the members have lost step. After one it is not called again.
+  /// Sends out[m] to every other member m, and fills in[m] with what m sends to
+  /// this member, which must have that length. Nothing is sent to or received
+  /// from a member for which both are empty; this member's own entries are
+  /// ignored. Blocks until `in` is full; `out` may then be reused. Errors: the
+  /// communication is broken, or a message has another length than expected, so
+  /// the members are no longer at the same call. After an error swap() must not
+  /// be called again.
   virtual Status swap(std::span<const std::span<const uint8_t>> out,
                       std::span<const std::span<uint8_t>> in) = 0;
 };
 
-/// Members that are ranks of a job, over its communicator's group lane: in a
-/// process or under MPI. The bytes lie in the process's own memory.
+/// A group whose members are ranks of a job, in one process or under MPI. It
+/// uses the group lane of their communicator. The bytes lie in the process's
+/// own memory.
 class RankGroup final : public GroupCommunicator {
 public:
-  /// `ranks` are those of all members, in order, each once, this rank among
-  /// them; `communicator` outlives the group.
+  /// `ranks` lists the ranks of all members in order, each once, and this rank
+  /// among them. `communicator` must outlive the group.
   RankGroup(Communicator &communicator, std::vector<int64_t> ranks);
 
   int64_t member() const override { return self; }

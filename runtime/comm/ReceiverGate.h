@@ -1,4 +1,4 @@
-//===- ReceiverGate.h - callbacks that can be ended -----------------------===//
+//===- ReceiverGate.h - a receiver whose callbacks can be stopped ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,12 +14,13 @@
 
 namespace sluice::comm {
 
-/// Stands between a communicator's thread and its receiver, so that detach()
-/// can promise that no callback runs any more. Thread-safe.
+/// Stands between a communicator's thread and its receiver, so that
+/// Communicator::detach() can promise that no callback runs any more.
+/// Thread-safe.
 class ReceiverGate {
 public:
-  /// A receiver that passes on to `given` until close(). Messages after that
-  /// go to `dropped`, where it is there. Once.
+  /// Returns a receiver that forwards to `given` until close(). Messages that
+  /// come afterwards go to `dropped`, if it is set. Called once.
   Communicator::Receiver
   open(Communicator::Receiver given,
        std::function<void(const Message &)> dropped = {}) {
@@ -45,7 +46,7 @@ public:
             }};
   }
 
-  /// Waits for a callback that is running.
+  /// Stops forwarding, after a callback that is running has returned.
   void close() {
     std::lock_guard lock(mutex);
     isOpen = false;

@@ -1,4 +1,4 @@
-//===- Ring.h - a queue that keeps its room -------------------------------===//
+//===- Ring.h - a queue that keeps its capacity ---------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,8 +15,9 @@
 
 namespace sluice::comm {
 
-/// First in, first out. Keeps its room when it empties, so that it allocates
-/// only while it grows beyond what it has ever held. Thread-compatible.
+/// A first-in, first-out queue. It keeps its capacity when it empties, so it
+/// allocates only when it holds more elements than ever before.
+/// Thread-compatible.
 template <typename T> class Ring {
 public:
   bool empty() const { return count == 0; }

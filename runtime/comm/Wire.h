@@ -1,4 +1,4 @@
-//===- Wire.h - packed numbers, written and read --------------------------===//
+//===- Wire.h - writer and reader of packed numbers -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@
 
 namespace sluice::comm {
 
-// Numbers are copied as they lie in memory.
+// Numbers are copied in the byte order of memory.
 static_assert(std::endian::native == std::endian::little);
 
 /// Appends packed numbers to a buffer.
@@ -48,8 +48,8 @@ private:
   Bytes &out;
 };
 
-/// Reads packed numbers. Keeps its first error; after one, every read gives 0,
-/// so that the error may be looked at once for several reads.
+/// Reads packed numbers. Keeps its first error; afterwards every read returns
+/// 0, so that several reads need only one check.
 class WireReader {
 public:
   explicit WireReader(std::span<const uint8_t> bytes) : rest(bytes) {}
@@ -62,7 +62,7 @@ public:
     return value;
   }
 
-  /// `bytes` bytes; none after an error.
+  /// Returns the next `bytes` bytes; empty after an error.
   std::span<const uint8_t> take(size_t bytes) {
     if (!firstError.ok())
       return {};
@@ -75,7 +75,7 @@ public:
     return taken;
   }
 
-  /// A number that must be in [low, high].
+  /// Reads a number that must be in [low, high].
   template <typename T>
   T getInRange(const char *what, int64_t low, int64_t high) {
     T value = get<T>();
@@ -88,7 +88,9 @@ public:
     return getInRange<uint8_t>(what, 0, 1) != 0;
   }
 
-  /// How many entries follow, of at least `entryBytes` each; 0 after an error.
+  /// Reads the number of entries that follow, each of at least `entryBytes`
+  /// bytes. It must not exceed `limit` or what is left. Returns 0 after an
+  /// error.
   size_t getCount(const char *what, int64_t limit, size_t entryBytes) {
     uint32_t count = get<uint32_t>();
     if (firstError.ok() && count > limit)
@@ -107,7 +109,8 @@ public:
   }
 
   bool ok() const { return firstError.ok(); }
-  /// The first error, or one about bytes that nobody has asked for.
+  /// Returns the first error, which is that of unread bytes if there was no
+  /// other.
   Status finish() {
     if (!rest.empty())
       fail(failure(rest.size(), " bytes too long"));

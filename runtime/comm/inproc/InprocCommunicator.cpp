@@ -1,4 +1,4 @@
-//===- InprocCommunicator.cpp - ranks as threads of a process -------------===//
+//===- InprocCommunicator.cpp - ranks as threads of one process -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -50,7 +50,7 @@ public:
 
   void detach() override {
     gate.close();
-    hub->roomChanged(self); // for what is dropped from now on
+    hub->roomChanged(self); // delivers what is dropped from now on
   }
 
   void roomChanged() override { hub->roomChanged(self); }

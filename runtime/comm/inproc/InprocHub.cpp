@@ -1,4 +1,4 @@
-//===- InprocHub.cpp - the queues between threads -------------------------===//
+//===- InprocHub.cpp - the message queues between threads -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -51,7 +51,7 @@ Status InprocHub::sendError(int64_t from, int64_t to,
   return {};
 }
 
-/// Waits for room in the queue.
+/// Queues a message once there is room.
 Status InprocHub::pushBounded(Lock &lock, Inbox &inbox, Ring<Message> &queue,
                               Message message) {
   inbox.room.wait(lock, [&] {
@@ -125,7 +125,8 @@ std::optional<Message> InprocHub::popControl(Inbox &inbox) {
   return std::nullopt;
 }
 
-/// Takes turns between the sources, so that a busy one does not starve others.
+/// Takes the next data message that the receiver has room for. It takes turns
+/// between the sources, so that a busy source does not starve others.
 std::optional<Message>
 InprocHub::popData(Lock &lock, Inbox &inbox,
                    const Communicator::Receiver &receiver) {
@@ -249,7 +250,7 @@ void InprocHub::stop(int64_t rank) {
   inboxes[rank].wake.notify_all();
 }
 
-/// What finish() still waits for.
+/// Returns what finish() still waits for.
 std::string InprocHub::unfinished() const {
   std::ostringstream text;
   const char *separator = "";

@@ -1,4 +1,4 @@
-//===- InprocHub.h - the queues between threads ---------------------------===//
+//===- InprocHub.h - the message queues between threads -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,9 +18,9 @@
 
 namespace sluice::comm {
 
-/// The queues between all ranks of a job in one process. One lock guards them
-/// all: what is done under it is moving a few pointers. Callbacks are called
-/// without it. Thread-safe.
+/// Holds the queues between all ranks of a job in one process. One lock guards
+/// all of them, since under it only a few pointers are moved. Callbacks are
+/// called without the lock. Thread-safe.
 class InprocHub {
 public:
   InprocHub(int64_t size, const CommunicatorOptions &options);
@@ -32,12 +32,12 @@ public:
   void stopReceiving(int64_t rank);
   Status finish(int64_t rank, std::chrono::milliseconds patience);
   void abort(int64_t rank, const Status &reason);
-  /// `rank` goes away: the job is broken unless it has ended.
+  /// Says that `rank` leaves: the job is broken unless it has ended.
   void leave(int64_t rank);
   void roomChanged(int64_t rank);
   std::vector<Traffic> traffic(int64_t rank) const;
 
-  /// The body of the thread of `rank` that calls its receiver: until stop().
+  /// Calls the receiver of `rank`, on the thread of that rank, until stop().
   void deliver(int64_t rank, const Communicator::Receiver &receiver);
   void stop(int64_t rank);
 
@@ -46,17 +46,19 @@ public:
 private:
   struct Inbox {
     std::vector<Ring<Message>> data, control, group; ///< by source
-    /// How many are in `group`, by source: who waits for one looks at these
-    /// before it sleeps. Changed under the lock, which orders what it takes.
+    /// The number of messages in `group`, by source. receive() polls it for a
+    /// moment before it sleeps. It is changed under the lock, which also orders
+    /// the messages themselves.
     std::vector<std::atomic<size_t>> groupWaiting;
-    std::vector<Traffic> sent; ///< by the rank it was sent to
-    /// Something may have to be done: the delivering thread looks again.
+    std::vector<Traffic> sent; ///< by the rank that the message was sent to
+    /// The delivering thread must look at the queues again.
     bool changed = false;
     bool stopping = false;
-    bool receives = true; ///< of the group lane
+    /// False after stopReceiving().
+    bool receives = true;
     bool finishing = false;
     bool failureReported = false;
-    int64_t nextSource = 0; ///< whose data is looked at first
+    int64_t nextSource = 0; ///< the source whose data is looked at first
     std::condition_variable wake, room, groupCame;
   };
 
@@ -78,7 +80,7 @@ private:
   std::vector<Inbox> inboxes; ///< by rank
   int64_t finishing = 0;      ///< ranks in finish()
   int64_t pending = 0;        ///< messages queued or in a callback
-  bool ended = false;         ///< all messages are taken, all ranks finishing
+  bool ended = false; ///< all messages are taken and all ranks are in finish()
   Status broken;
   int64_t brokenBy = -1;
   std::condition_variable finished;

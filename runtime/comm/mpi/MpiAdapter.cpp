@@ -6,16 +6,17 @@
 //===----------------------------------------------------------------------===//
 //
 // Compiled once against the mpi.h of Open MPI (SLUICE_MPI_OPENMPI) and once
-// against that of MPICH, whose handles, constants and structs differ. Nothing
-// of MPI is linked: functions are found in the library by name, and so are the
-// objects whose addresses are Open MPI's predefined handles.
+// against that of MPICH, since their handles, constants and structs differ. No
+// MPI library is linked: the functions are looked up by name in the opened
+// library, as are the objects whose addresses are Open MPI's predefined
+// handles.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/SharedLibrary.h"
 #include "runtime/comm/mpi/MpiLibrary.h"
 
-// The C++ bindings of old would need symbols of the library.
+// The old C++ bindings would need symbols of the library.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -39,14 +40,14 @@ namespace {
 
 #ifdef SLUICE_MPI_OPENMPI
 constexpr MpiFlavour flavour = MpiFlavour::OpenMpi;
-/// In what MPI_Get_library_version says.
+/// A text by which MPI_Get_library_version names this MPI.
 constexpr const char *versionMark = "Open MPI";
 #else
 constexpr MpiFlavour flavour = MpiFlavour::Mpich;
 constexpr const char *versionMark = "MPICH";
 #endif
 
-/// The functions and predefined handles of an opened library.
+/// The functions and predefined handles of an opened MPI library.
 struct Symbols {
   decltype(&MPI_Get_library_version) libraryVersion = nullptr;
   decltype(&MPI_Init_thread) initThread = nullptr;
@@ -111,7 +112,7 @@ Status Symbols::load(const SharedLibrary &library) {
   return status;
 }
 
-// Handles are pointers in Open MPI, and numbers in MPICH.
+// Handles are pointers in Open MPI and numbers in MPICH.
 template <typename T> MpiHandle toHandle(T value) {
   if constexpr (std::is_pointer_v<T>)
     return reinterpret_cast<uintptr_t>(value);
@@ -147,7 +148,7 @@ public:
 
 private:
   Status findNeighbours();
-  /// Success, or what MPI says about `code`.
+  /// Returns success, or MPI's text for `code`.
   Status check(int code, const char *call) const;
   MPI_Comm space(MpiSpace which) const {
     return spaces[static_cast<size_t>(which)];
@@ -157,7 +158,7 @@ private:
   std::array<MPI_Comm, mpiSpaces> spaces{}; ///< by MpiSpace
   int self = 0;
   int ranks = 1;
-  int selfHere = 0; ///< among those on this machine
+  int selfHere = 0; ///< this rank's number among those on this machine
   int ranksHere = 1;
 };
 
@@ -172,8 +173,8 @@ Status Adapter::check(int code, const char *call) const {
 }
 
 Status Adapter::initialize() {
-  // The calling thread becomes what MPI calls the main thread: the only one
-  // that makes calls in a process with several.
+  // The calling thread becomes MPI's main thread: the only one that makes calls
+  // in a process with several threads.
   int level = MPI_THREAD_SINGLE;
   if (Status status =
           check(mpi.initThread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level),
@@ -192,7 +193,7 @@ Status Adapter::initialize() {
   if (Status status = check(mpi.commSize(mpi.world, &ranks), "MPI_Comm_size");
       !status.ok())
     return status;
-  // Copies inherit the error handler.
+  // The duplicates inherit the error handler.
   for (MPI_Comm &each : spaces)
     if (Status status = check(mpi.commDup(mpi.world, &each), "MPI_Comm_dup");
         !status.ok())
@@ -200,7 +201,8 @@ Status Adapter::initialize() {
   return findNeighbours();
 }
 
-/// All ranks take part, also those whose launcher has told them.
+/// Finds the ranks on this machine. All ranks take part, since the call is
+/// collective, even if the launcher has told them.
 Status Adapter::findNeighbours() {
   MPI_Comm here{};
   if (Status status = check(mpi.commSplitType(mpi.world, MPI_COMM_TYPE_SHARED,
@@ -273,12 +275,12 @@ Status Adapter::test(MpiHandle &request, bool &done) {
 
 Status Adapter::finalize() {
 #ifndef SLUICE_MPI_OPENMPI
-  // Over TCP, MPI_Finalize of MPICH 4.0 flushes its connections, which the
-  // other side must answer, and a rank stops answering once its own are
-  // flushed. Where some rank answers before it enters MPI_Finalize, others can
-  // be gone when it asks in turn, and it hangs. So none may answer from
-  // outside: all keep away from MPI for longer than the last message's ways to
-  // them differ.
+  // Over TCP, MPI_Finalize of MPICH 4.0 flushes its connections. The peer must
+  // answer each flush, and a rank stops answering once its own connections are
+  // flushed. If a rank answered before it entered MPI_Finalize, its peers could
+  // be gone when it flushes in turn, and it would hang. So no rank may answer
+  // from outside MPI_Finalize: all ranks stay away from MPI for longer than the
+  // arrival times of the last message at them can differ.
   constexpr std::chrono::milliseconds pause{50};
   std::this_thread::sleep_for(pause);
 #endif
@@ -289,9 +291,10 @@ Status Adapter::finalize() {
 
 Expected<std::unique_ptr<MpiLibrary>>
 comm::SLUICE_OPEN(const std::string &path) {
-  // UCX, where MPI uses it, would write its log to stdout, into the output.
+  // UCX, if MPI uses it, would write its log to stdout, into the output.
   ::setenv("UCX_LOG_FILE", "stderr", /*overwrite=*/0);
-  // Global, because the plugins of Open MPI look its symbols up.
+  // The library is opened globally, because plugins of Open MPI look up its
+  // symbols.
   Expected<SharedLibrary> library =
       SharedLibrary::open(path, SharedLibrary::Symbols::Global);
   if (!library)

@@ -25,11 +25,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// After an abort the process is gone within this time, even where a call of
+/// The longest time from an abort to the end of the process, even if a call of
 /// MPI hangs.
 constexpr milliseconds abortPatience{2000};
 
-/// MPI_Finalize waits for nobody who has not called it as well.
+/// The longest time for MPI_Finalize, which all ranks have entered or are about
+/// to enter.
 constexpr milliseconds finalizePatience{10000};
 
 class MpiCommunicator final : public Communicator {
@@ -46,13 +47,13 @@ public:
 
   ~MpiCommunicator() override {
     if (connected)
-      abort(reasonToLeave()); // nothing where the job has ended
+      abort(reasonToLeave()); // does nothing if the job has ended
     if (thread.joinable())
       thread.join();
   }
 
   Status connect(std::unique_ptr<MpiLibrary> library);
-  /// With all that is known of it, after connect().
+  /// After connect(), holds also what the launcher has not set.
   const MpiLaunch &launched() const { return launch; }
 
   int64_t rank() const override { return launch.rank; }
@@ -70,7 +71,7 @@ public:
   BufferPool &buffers() override { return pool; }
 
 private:
-  /// What is wrong where this end goes away too early.
+  /// Returns the reason of an abort by the destructor.
   Status reasonToLeave() const {
     std::lock_guard lock(shared.mutex);
     return shared.broken.ok() ? failure("has left before the end")
@@ -91,7 +92,7 @@ private:
   std::thread thread;
 };
 
-/// The library must be initialised by the thread that is to call it.
+/// Starts the thread of MPI's calls, which must also initialize the library.
 Status MpiCommunicator::connect(std::unique_ptr<MpiLibrary> library) {
   std::promise<Status> initialized;
   std::future<Status> result = initialized.get_future();
@@ -118,7 +119,7 @@ void MpiCommunicator::start(Receiver receiver) {
 
 void MpiCommunicator::detach() {
   gate.close();
-  roomChanged(); // for what is dropped from now on
+  roomChanged(); // delivers what is dropped from now on
 }
 
 void MpiCommunicator::roomChanged() {
@@ -199,7 +200,7 @@ Status MpiCommunicator::receive(int64_t source, Bytes &bytes, Deadline end) {
     return failure("rank ", launch.rank, ": rank ", source,
                    " says nothing in time");
   if (int64_t(queue.size()) == options.capacity)
-    signal(); // the next may come
+    signal(); // the next message may come
   bytes = queue.pop();
   waiting.fetch_sub(1, std::memory_order_relaxed);
   return {};
@@ -219,10 +220,10 @@ Status MpiCommunicator::finish(milliseconds patience) {
     return failure("rank ", launch.rank, ": ends a second time");
   shared.finishing = true;
   shared.finishBy = std::chrono::steady_clock::now() + patience;
-  shared.progress.notify_all(); // senders that wait
+  shared.progress.notify_all(); // wakes senders that wait
   signal();
   auto over = [&] { return shared.ended || !shared.broken.ok(); };
-  // The thread keeps the time itself, but may hang in MPI_Finalize.
+  // The thread watches the time itself, but may hang in MPI_Finalize.
   bool ends = shared.progress.wait_for(lock, patience + abortPatience, [&] {
     return over() || shared.finalizing;
   }) && shared.progress.wait_for(lock, finalizePatience, over);
@@ -240,7 +241,7 @@ void MpiCommunicator::abort(const Status &reason) {
     shared.broken = failure("rank ", launch.rank, ": ", reason.message());
   shared.progress.notify_all();
   signal();
-  // Where there is no thread to be had, an MPI that does not hang ends it.
+  // If no thread can be started, MPI_Abort ends the process, unless it hangs.
   (void)guarded([] {
     std::thread([] {
       std::this_thread::sleep_for(abortPatience);

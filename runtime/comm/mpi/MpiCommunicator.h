@@ -5,17 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
+// A communicator whose ranks are processes that an MPI launcher has started:
+//
 //   Expected<std::unique_ptr<Communicator>> comm = connectMpi(launch);
 //
-// One thread makes all calls of MPI. Data goes out by synchronous sends, at
-// most `capacity` of them outstanding to a rank, and is matched only while
-// there is room for it, so that what nobody has taken stays with its sender.
-// Control messages travel on a communicator of their own, and are looked for
-// first.
+// One thread makes all calls of MPI. Data goes out by synchronous sends, of
+// which at most `capacity` to each rank are outstanding. A rank matches one
+// data message of each source and keeps it until its receiver has room; all
+// others stay with their sender. Control messages travel on an MPI communicator
+// of their own, which is polled first.
 //
-// A rank sends a heartbeat to each other one, and takes one that has been
-// silent for too long for lost. The launcher notices a rank that dies;
-// heartbeats notice one that has stopped, or a machine that is out of reach.
+// Each rank sends heartbeats to all others, and treats a rank that has been
+// silent for too long as lost. The launcher notices a rank that dies;
+// heartbeats notice a rank that has stopped, or a machine that is out of reach.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,19 +31,21 @@
 
 namespace sluice::comm {
 
-/// This process's end of the job that `launch` is part of; once in a process.
-/// Waits until all ranks have called it. Before the process has other threads:
-/// libraries that MPI opens may write over functions of the C library.
+/// Returns this process's end of the job that `launch` is part of. Called once
+/// in a process, and blocks until all ranks have called it. Call it before the
+/// process has other threads: libraries that MPI opens may overwrite functions
+/// of the C library.
 ///
-/// A job ends with finish(). abort(), or going away without finish(), ends all
-/// processes with status 1: after the others have been told and had a moment to
-/// say so, this process is ended within MPI_Abort, also from the destructor.
+/// A job ends in order with finish(). abort(), or destroying the communicator
+/// before finish(), ends all processes with status 1: the other ranks are told
+/// and get a moment to report, then MPI_Abort ends this process, also within
+/// the destructor.
 ///
-/// Fills in `launch`'s place among the ranks on this machine where the launcher
-/// has not said it.
+/// Fills in the local rank and size of `launch` if the launcher has not set
+/// them.
 ///
-/// Errors: the library is missing or another MPI, MPI's own, or ranks and size
-/// that are not those of the launch.
+/// Errors: the library is missing or is another MPI, an error of MPI, or a rank
+/// or size that differs from the launch.
 Expected<std::unique_ptr<Communicator>>
 connectMpi(MpiLaunch &launch, const CommunicatorOptions &options = {});
 

@@ -1,4 +1,4 @@
-//===- MpiLaunch.cpp - how MPI has started this process -------------------===//
+//===- MpiLaunch.cpp - detects a launch by MPI ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,11 +22,12 @@ namespace {
 
 using Environment = std::function<const char *(const char *)>;
 
-/// What a launcher leaves in the environment of its ranks.
+/// The variables that a launcher sets for its ranks.
 struct Launcher {
   MpiFlavour flavour;
   const char *rank, *size; ///< names of variables
-  /// Of the ranks on this machine; null: not said.
+  /// For the place among the ranks on this machine; null if the launcher does
+  /// not set them.
   const char *localRank, *localSize;
 };
 
@@ -38,14 +39,15 @@ constexpr Launcher launchers[] = {
     {MpiFlavour::OpenMpi, "PMIX_RANK", "SLURM_NTASKS", nullptr, nullptr},
 };
 
-/// Whether srun has started this rank itself, be it by PMIx or PMI-2, and not a
-/// daemon of a launcher that has: then its variables are the rank's.
+/// Returns whether srun has started this rank itself, by PMIx or PMI-2, and not
+/// the daemon of a launcher that started it. Then Slurm's variables are those
+/// of the rank.
 bool isSlurmTask(const Environment &environment, int64_t rank) {
   const char *task = environment("SLURM_PROCID");
   return task && environment("SLURM_LOCALID") && task == std::to_string(rank);
 }
 
-/// A whole number in [low, high] from a variable that is set.
+/// Reads a whole number in [low, high] from a variable, which must be set.
 Expected<int64_t> readNumber(const Environment &environment, const char *name,
                              int64_t low, int64_t high) {
   std::string_view text = environment(name);
@@ -59,7 +61,8 @@ Expected<int64_t> readNumber(const Environment &environment, const char *name,
   return number;
 }
 
-/// Which of the ranks on its machine it is, and of how many.
+/// Reads this rank's number among the ranks on its machine, and how many they
+/// are.
 Status readPlace(const Environment &environment, const Launcher &launcher,
                  MpiLaunch &launch) {
   if (launcher.localSize && environment(launcher.localSize)) {

@@ -1,4 +1,4 @@
-//===- MpiLibrary.cpp - opens the library that is meant -------------------===//
+//===- MpiLibrary.cpp - opens the MPI library of a launch -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

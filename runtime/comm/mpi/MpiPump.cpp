@@ -21,18 +21,21 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-/// After this without a message the thread sleeps between its looks, first
-/// shortly, then longer.
+/// After this time without a message, the thread sleeps between its polls,
+/// first briefly, then longer.
 constexpr microseconds spinTime{10};
 constexpr microseconds shortestNap{20};
-/// While a message is coming in, MPI must be called for it to come.
+/// The longest sleep while a message is being received, which only proceeds in
+/// calls of MPI.
 constexpr microseconds receivingNap{50};
-/// After this without a message, naps are five times as long.
+/// After this time without a message, sleeps may be five times as long.
 constexpr milliseconds quietTime{200};
-/// While a member of the group waits for others, which in a step come at about
-/// the same time, there is no nap for so long, and until quietTime a short one.
+/// While a member of a group waits for the others, which reach the same call of
+/// a step at about the same time, the thread does not sleep for this long;
+/// after that it sleeps briefly until quietTime.
 constexpr milliseconds groupTime{1};
-/// An own pause of this length is not held against the others.
+/// A pause of this rank that is at least this long does not count as silence of
+/// the others.
 constexpr milliseconds pauseTime{1000};
 
 } // namespace
@@ -52,7 +55,7 @@ Status MpiPump::initialize(MpiLaunch &launch) {
                    ", the launcher says ", launch.rank, " of ", launch.size);
   launch.localRank = launch.localRank.value_or(library->localRank());
   launch.localSize = launch.localSize.value_or(library->localSize());
-  waitPrecisely(); // naps of 20 us would otherwise take 70
+  waitPrecisely(); // without it, sleeps of 20 us would take 70
   peers.resize(static_cast<size_t>(ranks));
   lastRound = lastMoved = Clock::now();
   for (Peer &peer : peers)
@@ -85,7 +88,7 @@ Status MpiPump::runRound() {
   return {};
 }
 
-/// Takes over what the others want; one look at the lock a round.
+/// Takes over what other threads have asked for, with one lock in each round.
 MpiPump::Orders MpiPump::takeOrders() {
   std::unique_lock lock(shared.mutex);
   shared.changed = false;
@@ -110,7 +113,7 @@ MpiPump::Orders MpiPump::takeOrders() {
 }
 
 bool MpiPump::pump(Clock::time_point now) {
-  if (now - lastRound > pauseTime) // this rank was stopped, not the others
+  if (now - lastRound > pauseTime) // this rank was stopped, not its peers
     for (Peer &peer : peers)
       peer.heard += now - lastRound;
   lastRound = now;
@@ -165,9 +168,9 @@ bool MpiPump::completeSends() {
   return moved;
 }
 
-/// Messages to one rank are done about in the order in which they were posted.
-/// Only the first is asked for: each question that is answered with no makes
-/// MPI look at all its connections.
+/// Completes sends to one rank. They complete in about the order in which they
+/// were posted, so only the first is tested: each test that fails makes MPI
+/// look at all its connections.
 bool MpiPump::completeSends(Ring<Sending> &queue) {
   int64_t done = 0;
   while (!queue.empty()) {
@@ -180,7 +183,7 @@ bool MpiPump::completeSends(Ring<Sending> &queue) {
     Sending sent = queue.pop();
     buffers.give(std::move(sent.bytes));
     --sending;
-    if (!sent.counted) // a heartbeat is no reason to be awake
+    if (!sent.counted) // a heartbeat is no reason to stay awake
       continue;
     ++done;
     std::lock_guard lock(shared.mutex);
@@ -211,8 +214,9 @@ bool MpiPump::match(MpiSpace space, Clock::time_point now) {
   return found;
 }
 
-/// Whether receive() has to take a message from `source` first. Without its
-/// matching, the sender's are not done either, and it waits.
+/// Returns whether receive() must take a message from `source` before more are
+/// matched. The sender's synchronous sends stay undone meanwhile, so the sender
+/// waits.
 bool MpiPump::groupFull(int source) const {
   return int64_t(shared.groupWaiting[source].load(std::memory_order_relaxed)) >=
          options.capacity;
@@ -284,7 +288,7 @@ bool MpiPump::completeReceives(MpiSpace space) {
   return moved;
 }
 
-/// Until receive() takes it.
+/// Keeps the message until receive() takes it.
 void MpiPump::keepForGroup(int source, Incoming &incoming) {
   std::lock_guard lock(shared.mutex);
   shared.group[source].push(std::move(incoming.bytes));
@@ -292,7 +296,7 @@ void MpiPump::keepForGroup(int source, Incoming &incoming) {
   shared.progress.notify_all();
 }
 
-/// Whether it was more than a heartbeat.
+/// Returns whether the message was more than a heartbeat.
 bool MpiPump::handleControl(int source, Incoming &incoming) {
   Peer &peer = peers[source];
   Bytes bytes = std::move(incoming.bytes);
@@ -316,7 +320,7 @@ bool MpiPump::handleControl(int source, Incoming &incoming) {
     peer.bye = true;
     break;
   case Tag::Abort:
-    // What has come before it is to be read first.
+    // What has come before the abort is delivered first.
     deliverControl();
     othersNotified = true;
     fail(failure("rank ", source, ": ",
@@ -363,7 +367,7 @@ bool MpiPump::deliverData() {
 }
 
 //===----------------------------------------------------------------------===//
-// Who is there
+// Liveness and idling
 //===----------------------------------------------------------------------===//
 
 void MpiPump::beat(Clock::time_point now) {
@@ -400,7 +404,8 @@ void MpiPump::idle(bool moved, bool groupAwaited, Clock::time_point now) {
     std::this_thread::yield();
     return;
   }
-  // Between two requests a member waits for the next step, for hours.
+  // A member may wait hours for the next step between two requests, so this
+  // ends after quietTime.
   bool receiving = groupAwaited && quiet < quietTime;
   for (const Peer &peer : peers)
     for (const Incoming &incoming : peer.incoming)

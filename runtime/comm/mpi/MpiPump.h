@@ -20,20 +20,20 @@
 
 namespace sluice::comm {
 
-/// What the threads that send share with the one that makes MPI's calls. All of
-/// it is guarded by `mutex`.
+/// The state that sending threads share with the thread that calls MPI. All of
+/// it is guarded by `mutex`; `groupWaiting` may be read without it.
 struct MpiShared {
-  /// To one rank.
+  /// The messages to one rank.
   struct Outbox {
     Ring<Bytes> control, data, group; ///< not yet given to MPI
-    int64_t controlOnWay = 0;         ///< queued, or not done by MPI
+    int64_t controlOnWay = 0;         ///< queued, or not yet done by MPI
     int64_t dataOnWay = 0;
     int64_t groupOnWay = 0;
     Traffic sent;
   };
 
   std::mutex mutex;
-  /// Wakes the thread of MPI's calls, who must look at everything again.
+  /// Wakes the thread that calls MPI, which must look at everything again.
   std::condition_variable wake;
   bool changed = false;
   /// Wakes senders that wait for room, and finish().
@@ -41,55 +41,58 @@ struct MpiShared {
 
   std::vector<Outbox> out; ///< by rank
 
-  /// What has come on the group lane.
+  /// Messages that have arrived on the group lane.
   std::vector<Ring<Bytes>> group; ///< by source
-  /// How many are in `group`, by source: who waits for one looks at these
-  /// before it sleeps.
+  /// The number of messages in `group`, by source. receive() polls it for a
+  /// moment before it sleeps.
   std::vector<std::atomic<size_t>> groupWaiting;
-  int64_t groupAwaited = 0; ///< threads in receive()
+  int64_t groupAwaited = 0; ///< the number of threads in receive()
   bool receives = true;
 
   std::optional<Communicator::Receiver> receiver;
   bool finishing = false;
   std::chrono::steady_clock::time_point finishBy;
-  bool finalizing = false; ///< all ranks have said that they end
+  bool finalizing = false; ///< all ranks have said that they are ready to end
   bool ended = false;
   std::optional<std::string> abortReason;
   Status broken; ///< the first error
 };
 
-/// The thread of MPI's calls: from initialize() to the end of the job, all on
-/// one thread.
+/// Makes all calls of MPI, from initialize() to the end of the job, on one
+/// thread.
 class MpiPump {
 public:
   MpiPump(std::unique_ptr<MpiLibrary> library, MpiShared &shared,
           BufferPool &buffers, const CommunicatorOptions &options);
 
-  /// Waits for all ranks, and fills in what the launcher has not said. Errors:
-  /// MPI's, or another rank or size than the launcher's.
+  /// Initializes MPI, which blocks until all ranks do, and fills in what the
+  /// launcher has not set. Errors: MPI's, or a rank or size that differs from
+  /// the launch.
   Status initialize(MpiLaunch &launch);
 
-  /// Until the job has ended. Does not return from an abort.
+  /// Sends and receives until the job has ended. Does not return after an
+  /// abort.
   void run();
 
 private:
   using Clock = std::chrono::steady_clock;
 
-  /// What a message on the control communicator is.
+  /// The kinds of messages on the control communicator, as MPI tags.
   enum class Tag : int { Message, Beat, Done, Bye, Abort };
 
   struct Sending {
     int to = 0;
     MpiSpace space = MpiSpace::Control;
     Bytes bytes;
-    bool counted = false; ///< in the Outbox's messages on their way
+    bool counted = false; ///< it is in the Outbox's count of messages under way
     MpiHandle request = 0;
   };
 
-  /// At most one message a source and space, which keeps them in order.
+  /// A message that is being received. There is at most one of each source and
+  /// space, which keeps messages in order.
   struct Incoming {
     bool active = false;
-    bool complete = false; ///< and waits for room
+    bool complete = false; ///< received, and waiting for room
     int tag = 0;
     MpiHandle request = 0;
     Bytes bytes;
@@ -97,14 +100,16 @@ private:
 
   struct Peer {
     std::array<Incoming, mpiSpaces> incoming; ///< by MpiSpace
-    std::array<Ring<Sending>, mpiSpaces>
-        sends;           ///< to it, not done; by MpiSpace
-    Ring<Bytes> control; ///< arrived before start()
+    /// Sends to this peer that are not done, by MpiSpace.
+    std::array<Ring<Sending>, mpiSpaces> sends;
+    Ring<Bytes> control; ///< control messages that have come before start()
     Clock::time_point heard;
     uint64_t dataTaken = 0, controlTaken = 0;
-    bool done = false; ///< sends no more; the counts are what it has sent
+    /// The peer sends no more, and dataSent and controlSent are the numbers of
+    /// messages that it has sent.
+    bool done = false;
     uint64_t dataSent = 0, controlSent = 0;
-    bool bye = false; ///< has taken everything
+    bool bye = false; ///< the peer has taken everything
   };
 
   enum class End { Working, SaidDone, SaidBye };
@@ -150,15 +155,17 @@ private:
   int self = 0;
   int ranks = 1;
 
-  std::vector<Sending> orders; ///< to be given to MPI
+  std::vector<Sending> orders; ///< sends that are to be given to MPI
   std::vector<Peer> peers;     ///< by rank
-  int64_t sending = 0;         ///< given to MPI, not done; to all peers
-  /// Sources with an active Incoming, by MpiSpace.
+  int64_t sending = 0;         ///< sends to all peers that MPI has not done
+  /// The number of sources with an active Incoming, by MpiSpace.
   std::array<int64_t, mpiSpaces> busy{};
-  const Communicator::Receiver *receiver = nullptr; ///< once started
+  /// Set once start() was called.
+  const Communicator::Receiver *receiver = nullptr;
   bool broken = false;
   bool failureReported = false;
-  bool othersNotified = false; ///< by the rank whose abort this one has seen
+  /// Set by the abort of another rank, which has told all others itself.
+  bool othersNotified = false;
   End end = End::Working;
   bool over = false;
   Clock::time_point lastBeat, lastRound, lastMoved;

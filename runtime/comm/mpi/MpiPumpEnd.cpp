@@ -1,4 +1,4 @@
-//===- MpiPumpEnd.cpp - how a job under MPI ends --------------------------===//
+//===- MpiPumpEnd.cpp - the end of a job under MPI ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,17 +19,18 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// How long an abort waits for its messages to leave, and for their readers to
-/// say what has happened.
+/// How long an abort waits for its messages to leave, and for their receivers
+/// to report it.
 constexpr milliseconds abortGrace{200};
-/// What an abort's reason is cut to.
+/// The length to which an abort's reason is truncated.
 constexpr size_t abortTextBytes = 4096;
 
 } // namespace
 
-/// Two rounds: each rank says when it has sent all, with how many messages that
-/// were; and when it has taken all that the others have sent. Then no message
-/// is under way any more, and MPI can be ended.
+/// Ends the job in two rounds. In the first, each rank says that it has sent
+/// everything, and how many messages that was. In the second, it says that it
+/// has taken everything that the others have sent. Then no message is under
+/// way, and MPI can be finalized.
 void MpiPump::advanceEnd(Clock::time_point now) {
   if (end == End::Working && sending == 0 && orders.empty())
     sayDone();
@@ -122,7 +123,7 @@ void MpiPump::fail(const Status &status) {
   if (shared.broken.ok())
     shared.broken = status;
   shared.progress.notify_all();
-  // The thread itself looks again, to tell the receiver.
+  // The thread must look again, to tell the receiver.
   shared.changed = true;
 }
 
@@ -153,7 +154,7 @@ void MpiPump::abortJob() {
     if (to != self && !peers[to].bye)
       postTo(to, Tag::Abort,
              {reinterpret_cast<const uint8_t *>(reason.data()), reason.size()});
-  // MPI must be called for the messages to leave; then the others get a moment
+  // The messages only leave in calls of MPI; then the other ranks get a moment
   // to tell their users.
   for (auto until = Clock::now() + abortGrace; Clock::now() < until;) {
     completeSends();

@@ -1,4 +1,4 @@
-//===- MirrorRing.h - room in two equal pieces of memory ------------------===//
+//===- MirrorRing.h - allocates room in two equal rings -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,10 +16,11 @@
 
 namespace sluice::comm {
 
-/// Hands out room in a ring of `bytes`, first come, first gone. Sender and
-/// receiver of a link have a piece of memory of this size each, and what is
-/// sent lies in both at the same offset; so the sender, who keeps this, knows
-/// when there is room at the other side. Thread-compatible.
+/// Allocates regions in a ring of `bytes` bytes, which are freed in the order
+/// in which they were taken. The sender and the receiver of a link each have
+/// memory of this size, and a message lies at the same offset in both. So the
+/// sender, which owns this object, knows when the receiver has room.
+/// Thread-compatible.
 class MirrorRing {
 public:
   static constexpr int64_t alignment = 256;
@@ -31,8 +32,8 @@ public:
   int64_t size() const { return bytes; }
   size_t held() const { return regions.size(); }
 
-  /// The offset of `count` contiguous bytes, 0 < count <= size(); nothing while
-  /// there is no room.
+  /// Takes `count` contiguous bytes, 0 < count <= size(), and returns their
+  /// offset; nothing if there is no room now.
   std::optional<int64_t> take(int64_t count) {
     assert(count > 0 && count <= bytes);
     int64_t rounded = (count + alignment - 1) / alignment * alignment;
@@ -42,7 +43,7 @@ public:
     bool isAhead = regions.empty() || next > oldest;
     int64_t offset = next;
     if (isAhead && bytes - next < rounded) {
-      // The piece at the end is too short: on from the start.
+      // The piece at the end is too short, so the region starts at 0.
       offset = 0;
       isAhead = false;
     }
@@ -53,13 +54,14 @@ public:
     return offset;
   }
 
-  /// The oldest that is held goes; there is one.
+  /// Frees the oldest region; there must be one.
   void giveOldest() { regions.pop(); }
 
 private:
   int64_t bytes;
-  int64_t next = 0;      ///< behind the newest region
-  Ring<int64_t> regions; ///< where those that are held begin, the oldest first
+  int64_t next = 0; ///< the end of the newest region
+  /// The offsets of the regions that are held, oldest first.
+  Ring<int64_t> regions;
 };
 
 } // namespace sluice::comm

@@ -1,4 +1,4 @@
-//===- NcclArrivals.cpp - what the base communicator brings ---------------===//
+//===- NcclArrivals.cpp - messages from the base communicator -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@ void NcclRank::arrive(Message message) {
   signal();
 }
 
-/// With the lock.
+/// Handles one message. Called with the lock held.
 Status NcclRank::read(Message &message) {
   Expected<NcclEnvelope> envelope =
       NcclEnvelope::open(message.bytes, message.lane);
@@ -67,10 +67,11 @@ Status NcclRank::readPayload(Message &message, const NcclEnvelope &envelope) {
                    " of a ring of ", ring);
   NcclTransfer transfer{static_cast<int64_t>(envelope.first),
                         static_cast<int64_t>(envelope.second)};
-  // An offset until the thread gives it to the receiver.
+  // The address holds an offset until the thread gives the message to the
+  // receiver.
   message.payload = {envelope.first, transfer.bytes, message.source,
                      peer.rowsArrived++};
-  // Its sender's order does both where that is this rank.
+  // For a message to this rank itself, the order of the sender does both sides.
   if (message.source != self)
     peer.receiveOrders.push(transfer);
   return {};
@@ -99,7 +100,7 @@ Status NcclRank::readJoin(const Message &message,
 Status NcclRank::readCredit(Peer &peer, const NcclEnvelope &envelope) {
   if (envelope.first > peer.rowsSent)
     return failure("gives back ", envelope.first, " of ", peer.rowsSent);
-  // Credits of two threads may overtake each other.
+  // Credits that two threads send may overtake each other.
   for (; peer.rowsBack < envelope.first; ++peer.rowsBack)
     peer.room.giveOldest();
   progress.notify_all();
@@ -110,7 +111,8 @@ void NcclRank::giveBack(const DevicePayload &payload) {
   Lock lock(mutex);
   Peer &peer = *peers[static_cast<size_t>(payload.source)];
   uint64_t before = peer.rowsGivenBack;
-  // Those that are early wait for the older ones; they are few.
+  // A payload that comes before older ones waits for them; there are few of
+  // these.
   peer.givenBackEarly.push_back(payload.number);
   std::vector<uint64_t> &early = peer.givenBackEarly;
   for (auto next = early.begin();
@@ -119,7 +121,7 @@ void NcclRank::giveBack(const DevicePayload &payload) {
        ++peer.rowsGivenBack)
     early.erase(next);
   uint64_t after = peer.rowsGivenBack;
-  // Once all is drained nobody waits for room.
+  // Once everything is drained, no sender waits for room.
   if (after == before || drained || !broken.ok())
     return;
   lock.unlock();

@@ -1,4 +1,4 @@
-//===- NcclCommunicator.cpp - rows from GPU to GPU ------------------------===//
+//===- NcclCommunicator.cpp - messages with rows from GPU to GPU ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,9 +38,9 @@ NcclRank::~NcclRank() {
   }
   if (thread.joinable())
     thread.join();
-  base->detach(); // no more calls of arrive(), which may fail()
-  // The others' next call may come before the telling: then the job has ended
-  // by what was found, and not by a rank that has left.
+  base->detach(); // no more calls of arrive(), which may call fail()
+  // A peer's next call may come before it is told of the failure. It must then
+  // report this failure, and not a rank that has left.
   if (endBy)
     base->abort(found);
   base.reset(); // breaks the job, unless it has ended
@@ -92,7 +92,7 @@ Status NcclRank::connect() {
 }
 
 void NcclRank::start(Receiver given) {
-  // Before the lock: callbacks take it under the gate's.
+  // Before the lock, since callbacks lock `mutex` while they hold the gate's.
   Receiver gated = gate.open(std::move(given), [this](const Message &message) {
     if (message.payload.bytes > 0)
       giveBack(message.payload);
@@ -105,7 +105,7 @@ void NcclRank::start(Receiver given) {
 
 void NcclRank::detach() {
   gate.close();
-  roomChanged(); // for what is dropped from now on
+  roomChanged(); // delivers what is dropped from now on
 }
 
 void NcclRank::roomChanged() {
@@ -146,7 +146,8 @@ Status NcclRank::send(int64_t to, Lane lane, Bytes bytes,
   NcclEnvelope().close(bytes);
   Status status = base->send(to, lane, std::move(bytes), emulatedBytes);
   if (!status.ok()) {
-    // It does not come: the count is what the other side waits for.
+    // The message does not arrive, and the other side waits for the counted
+    // number.
     Lock lock(mutex);
     --(isData ? sent.dataMessages : sent.controlMessages);
     (isData ? sent.dataBytes : sent.controlBytes) -= length;
@@ -162,9 +163,9 @@ Status NcclRank::sendControl(int64_t to, Kind kind, uint64_t first,
   return base->send(to, Lane::Control, std::move(bytes));
 }
 
-/// Returns when the rows are in the ring. Whoever hears of them starts to
-/// receive at once, and its kernel would wait for what is before them in the
-/// stream.
+/// Copies the rows into the ring and returns when they are there. The receiver
+/// starts to receive as soon as it has the message, and its NCCL kernel would
+/// have to wait for the work that precedes the rows in the stream.
 Status NcclRank::copyRows(Peer &peer, cuda::DeviceAddress to,
                           cuda::DeviceAddress rows, uint64_t bytes,
                           cuda::Stream stream) {
@@ -180,7 +181,7 @@ Status NcclRank::copyRows(Peer &peer, cuda::DeviceAddress to,
       std::this_thread::yield();
     else
       std::this_thread::sleep_for(nap);
-    // Even where the job is broken: the ring goes with this.
+    // Also if the job is broken, since the ring is freed with this object.
     if (Clock::now() - begun > device->options().patience)
       device->giveUp(failure("rows of a step have not been copied in time"));
   }
@@ -194,7 +195,7 @@ Status NcclRank::sendRows(int64_t to, Bytes bytes, cuda::DeviceAddress rows,
     return failure("rank ", self, ": ", rowBytes,
                    " bytes of rows, the limit is ", options.ringBytes);
   Peer &peer = *peers[static_cast<size_t>(to)];
-  // Messages leave in the order in which they have got their room.
+  // Held so that messages leave in the order in which they got their room.
   std::lock_guard one(peer.sending);
   std::optional<int64_t> offset;
   auto length = bytes.size();
@@ -217,7 +218,8 @@ Status NcclRank::sendRows(int64_t to, Bytes bytes, cuda::DeviceAddress rows,
     status = base->send(to, Lane::Data, std::move(bytes));
   }
   if (!status.ok()) {
-    // The way has lost its count: it cannot go on.
+    // The message has its room but is not sent, so both ends of the way no
+    // longer agree.
     fail(status);
     return status;
   }
@@ -263,7 +265,7 @@ bool NcclRank::allDrained() const {
   return !isBusy;
 }
 
-/// What finish() still waits for.
+/// Returns what finish() still waits for.
 std::string NcclRank::unfinished() const {
   std::ostringstream text;
   const char *separator = "";
@@ -280,15 +282,15 @@ std::string NcclRank::unfinished() const {
   return text.str();
 }
 
-/// The base may end only when nobody needs room any more, which is said over
-/// it: so all ranks drain their messages first.
+/// Lets all ranks drain their messages first. The base communicator may end
+/// only after that, since credits travel over it.
 Status NcclRank::finish(milliseconds patience) {
   Clock::time_point until = Clock::now() + patience;
   std::vector<Traffic> counts;
   {
     Lock lock(mutex);
     if (!broken.ok() && !baseBroken && !aborted) {
-      // The others still hear of it over the base.
+      // The other ranks still learn of this failure over the base.
       lock.unlock();
       (void)base->finish(std::min(patience, tellingGrace));
       lock.lock();
@@ -298,7 +300,7 @@ Status NcclRank::finish(milliseconds patience) {
     if (finishing)
       return failure("rank ", self, ": ends a second time");
     finishing = true;
-    progress.notify_all(); // senders that wait
+    progress.notify_all(); // wakes senders that wait
   }
   counts = traffic();
   Status status;
@@ -312,7 +314,7 @@ Status NcclRank::finish(milliseconds patience) {
       }))
     status = failure("no end within ", patience.count(), " ms: ", unfinished());
   if (!status.ok()) {
-    reported = true; // who asks is told here
+    reported = true; // the caller gets the error from finish()
     lock.unlock();
     fail(status);
     lock.lock();

@@ -1,9 +1,11 @@
-//===- NcclCommunicator.h - rows from GPU to GPU --------------------------===//
+//===- NcclCommunicator.h - messages with rows from GPU to GPU ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A communicator whose data messages can bring rows from one GPU to another:
 //
 //   Expected<NcclLibrary> nccl = openNccl();
 //   auto comm = layNcclOver(std::move(base), *nccl, device, options);
@@ -13,23 +15,24 @@
 //   receiver.take:  ... message.payload.address ... comm->giveBack(payload);
 //
 // Messages travel over the base communicator (MPI, or threads of a process):
-// frames with their row tables, results, cancels. Rows of activations, which
-// are in the device's memory, go with a data message by NCCL, on a stream of
-// their own, and never through the host. So a cancel waits for nothing that
-// NCCL does.
+// frames with their row tables, results, cancels. The rows of activations that
+// come with a data message stay in device memory: NCCL carries them, on a
+// stream of its own, and they never pass through the host. So a cancel never
+// waits for NCCL.
 //
-// Each way from rank to rank has a ring of device memory at both ends, a
+// Each way from rank to rank has a ring of device memory at both ends, an NCCL
 // communicator and a stream. sendRows() copies the rows into the sender's ring,
-// where they wait for their turn while the next step is computed. The sender
-// knows what the receiver has given back (a credit of a few bytes), and starts
-// nothing that the receiver has no room for; the receiver starts to receive as
-// soon as the message is here, which is sent when the rows are in the ring. So
-// no kernel of NCCL waits for a rank that is merely busy, and one that waits
-// for long has lost its rank.
+// where they wait for their turn while the next step is computed. Credits,
+// which are control messages of a few bytes, tell the sender what the receiver
+// has given back, so the sender starts no transfer that the receiver has no
+// room for. The message is sent when the rows are in the ring, and the receiver
+// starts to receive as soon as the message has come. So no NCCL kernel waits
+// for a rank that is merely busy, and a kernel that waits for long has lost its
+// peer.
 //
-// A thread makes NCCL's calls, asks whether they are done, and calls the
-// receiver. Rows that have not arrived hold their message up, and those behind
-// it of the same rank, no others.
+// One thread makes all NCCL calls, polls whether they are done, and calls the
+// receiver. Rows that have not arrived hold up their own message and later
+// messages of the same rank, but no others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,21 +46,23 @@
 
 namespace sluice::comm {
 
-/// Rows travel from one rank to another.
+/// A pair of ranks between which rows travel.
 struct NcclWay {
   int64_t from = 0;
   int64_t to = 0;
 };
 
-/// The same at all ranks.
+/// Options of the communicator, which must be the same at all ranks.
 struct NcclOptions {
   std::vector<NcclWay> ways;
-  /// Device memory of a way at each of its ends, a multiple of 256; also the
-  /// most that one message can bring.
+  /// The size of a way's ring at each end, in bytes, a multiple of 256. It is
+  /// also the most that one message can bring.
   int64_t ringBytes = int64_t{64} << 20;
-  /// Data messages of one rank that wait here, besides those of the base.
+  /// How many data messages of one rank wait here, besides those that wait in
+  /// the base communicator.
   int64_t capacity = defaultCapacity;
-  /// For all ranks to meet, and for one transfer.
+  /// How long all ranks may take to connect, and how long one transfer may
+  /// take.
   std::chrono::milliseconds setup{30000};
   std::chrono::milliseconds patience = ncclPatience;
 };
@@ -65,35 +70,37 @@ struct NcclOptions {
 /// A communicator whose data messages can bring device memory.
 class NcclCommunicator : public Communicator {
 public:
-  /// Once, before anything but abort(): waits until all ways are there. All
-  /// ranks. Errors: options that make no sense, too little device memory,
-  /// NCCL's, ranks with different versions of it or other options, a rank that
-  /// does not come. The job is not broken then, so that this rank can say what
-  /// is wrong first; the others wait for its abort().
+  /// Connects all ways; called once by all ranks, before any method but
+  /// abort(), and blocks until all are connected. Errors: invalid options, too
+  /// little device memory, NCCL's, ranks with another version of NCCL or other
+  /// options, or a rank that does not come. An error does not break the job, so
+  /// that this rank can first report it; the other ranks wait for its abort().
   virtual Status connect() = 0;
 
-  /// As send() with Lane::Data, and with it `rowBytes` of this rank's device,
-  /// which the message brings as its payload. Waits while the way has no room,
-  /// and until what is in `stream` is done and the rows are copied: call it
-  /// behind a step, not with one under way. The calling thread has entered the
-  /// device. Errors: also no such way, more than the ring, the driver's.
+  /// Like send() with Lane::Data, but also sends `rowBytes` bytes at `rows` of
+  /// this rank's device, which the message brings as its payload. Blocks while
+  /// the way has no room, and until the work in `stream` is done and the rows
+  /// are copied: call it after a step, not while one is running. The calling
+  /// thread must have entered the device. Further errors: there is no such way,
+  /// the rows exceed the ring, or the driver's.
   virtual Status sendRows(int64_t to, Bytes bytes, cuda::DeviceAddress rows,
                           int64_t rowBytes, cuda::Stream stream) = 0;
 
-  /// The payload of a message that was taken is of no more use: all that reads
-  /// it is done. Once for each; best in their order, since room comes back in
-  /// it. Thread-safe, cheap; may be called from callbacks.
+  /// Gives back the payload of a message, once all work that reads it is done.
+  /// Called once for each payload. The order of arrival is best, since room is
+  /// freed in that order. Thread-safe and cheap; may be called from callbacks.
   virtual void giveBack(const DevicePayload &payload) = 0;
 };
 
-/// This rank's end of the job that `base` is an end of; all ranks. `base` has
-/// not been started. `device` is this rank's, and outlives the communicator;
-/// null where no way leads to or from it, and `library` is not looked at then.
+/// Makes this rank's end of the job that `base` is an end of; called by all
+/// ranks. `base` must not have been started. `device` is this rank's and must
+/// outlive the communicator. It is null if no way leads to or from this rank;
+/// `library` is then not used.
 ///
 /// An error of NCCL or of the driver in a transfer breaks the job like abort(),
-/// and besides calls this rank's `failed`; a job that breaks, whoever did it,
-/// revokes and aborts NCCL's communicators. A transfer that takes longer than
-/// `patience` is such an error.
+/// but also calls this rank's `failed`. A transfer that takes longer than
+/// `patience` is such an error. When the job breaks, for any reason, NCCL's
+/// communicators are revoked and aborted.
 std::unique_ptr<NcclCommunicator>
 layNcclOver(std::unique_ptr<Communicator> base, const NcclLibrary &library,
             cuda::Device *device, const NcclOptions &options);

@@ -1,4 +1,4 @@
-//===- NcclEdge.cpp - device memory that travels from rank to rank --------===//
+//===- NcclEdge.cpp - one end of a way between two GPUs -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,11 +10,11 @@
 using namespace sluice;
 using namespace sluice::comm;
 
-// In a communicator of two the sender is rank 0.
+// In a communicator of two ranks, the sender is rank 0.
 constexpr int senderRank = 0, receiverRank = 1;
 
 NcclEdge::~NcclEdge() {
-  // What is in the stream uses the memory, until the aborting has reached it.
+  // Work in the stream uses the memory until the abort has reached it.
   breakOff();
   if (stream)
     (void)device.settle(stream, "a transfer that has been broken off");
@@ -44,7 +44,8 @@ Status NcclEdge::open(int64_t ringBytes) {
   if (role != Role::Sender)
     if (Status s = allocate(receiveRing); !s.ok())
       return s;
-  // Before the computing of a step: another rank waits for these few blocks.
+  // The stream has priority over the computation of a step, since another rank
+  // waits for its few blocks.
   Expected<cuda::Stream> made = device.makeStream(/*highPriority=*/true);
   if (!made)
     return made.status();
@@ -67,7 +68,8 @@ Status NcclEdge::post(const NcclTransfer &transfer) {
   auto count = static_cast<size_t>(transfer.bytes);
   bool isBoth = role == Role::Both;
   const NcclFunctions &call = library.functions;
-  // To itself: one operation of both, or the send would wait for the receive.
+  // A rank sends to itself by one operation; a send of its own would wait for
+  // the receive.
   if (isBoth)
     if (Status s = link.check("ncclGroupStart", call.groupStart()); !s.ok())
       return s;
@@ -82,7 +84,7 @@ Status NcclEdge::post(const NcclTransfer &transfer) {
                         call.recv(reinterpret_cast<void *>(in(transfer.offset)),
                                   count, ncclBytes, senderRank, link.comm(),
                                   stream));
-  // A group that has been begun is ended, whatever is in it.
+  // A group that was started is ended even after an error.
   if (isBoth)
     if (Status s = link.check("ncclGroupEnd", call.groupEnd()); !s.ok())
       return s;
@@ -99,7 +101,8 @@ Expected<bool> NcclEdge::advance(Clock::time_point now,
     state = State::Posting;
     moved = true;
   }
-  // Also where nothing is under way: it may tell of the other rank's end.
+  // Polled also if no transfer is under way, since it may report that the other
+  // rank has ended.
   Expected<bool> settled = link.settled();
   if (!settled)
     return settled.status();

@@ -1,4 +1,4 @@
-//===- NcclEdge.h - device memory that travels from rank to rank ----------===//
+//===- NcclEdge.h - one end of a way between two GPUs ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,30 +13,32 @@
 
 namespace sluice::comm {
 
-/// Bytes in a ring of the device's memory.
+/// A region in a ring of device memory.
 struct NcclTransfer {
   int64_t offset = 0;
   int64_t bytes = 0;
 };
 
 /// One rank's end of the way from one rank to another: a ring of device memory,
-/// a stream and an NCCL communicator of two ranks (of one, to itself). A
-/// communicator for each direction, since the operations of one wait for each
-/// other: two ranks that send to each other would.
+/// a stream and an NCCL communicator of two ranks (of one rank for a way to
+/// itself). Each direction has its own communicator, since the operations of a
+/// communicator wait for each other, so two ranks that send to each other would
+/// wait for ever.
 ///
-/// Transfers are made one after the other, in the order of the orders. One
-/// thread, which has entered the device; it also destroys this.
+/// Transfers are made one at a time, in the order of order(). One thread uses
+/// and destroys this object; it must have entered the device.
 class NcclEdge {
 public:
   using Clock = std::chrono::steady_clock;
   enum class Role : uint8_t { Sender, Receiver, Both };
 
-  /// `device` outlives this.
+  /// `device` must outlive this object.
   NcclEdge(const NcclLibrary &library, cuda::Device &device, Role role)
       : library(library), device(device), role(role), link(library) {}
   ~NcclEdge();
 
-  /// Allocates. Errors: the driver's, with what was too big.
+  /// Allocates the ring. Errors: the driver's, which name the allocation that
+  /// was too large.
   Status open(int64_t ringBytes);
   Status join(const NcclUniqueId &id);
 
@@ -47,25 +49,26 @@ public:
     return receiveRing + static_cast<uint64_t>(offset);
   }
 
-  /// To be made behind those that were ordered before. A sender's bytes are in
-  /// the ring.
+  /// Queues a transfer behind those that were ordered before. At the sender,
+  /// the bytes must already be in the ring.
   void order(const NcclTransfer &transfer) { orders.push(transfer); }
 
-  /// Goes on as far as it can without waiting. True: something has been done.
-  /// Errors: NCCL's, the driver's, or a transfer that has taken `patience`.
+  /// Makes what progress it can without waiting, and returns whether it made
+  /// any. Errors: NCCL's, the driver's, or a transfer that has taken longer
+  /// than `patience`.
   Expected<bool> advance(Clock::time_point now, Clock::duration patience);
-  /// Whether advance() may have to do something soon.
+  /// Returns whether advance() may soon have something to do.
   bool busy() const { return state != State::Idle || !orders.empty(); }
-  /// Transfers that are complete, since the greeting.
+  /// The number of transfers that are complete since greeted().
   uint64_t completed() const { return done; }
 
-  /// The first bytes of a way set its connection up, which needs both ranks:
-  /// orders some, once it has joined.
+  /// Orders a short first transfer, after join(): the first bytes of a way set
+  /// up its connection, which needs both ranks.
   void greet() { order({0, greetingBytes}); }
-  /// Behind them; what completes from now on is counted.
+  /// Restarts the count of completed(), after the transfer of greet().
   void greeted() { done = 0; }
 
-  /// Ends what is under way; see NcclLink.
+  /// Ends all transfers under way; see NcclLink::breakOffOn().
   void breakOff() { link.breakOffOn(device); }
 
   NcclLink &nccl() { return link; }

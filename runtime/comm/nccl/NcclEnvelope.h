@@ -1,26 +1,27 @@
-//===- NcclEnvelope.h - what is written behind each message ---------------===//
+//===- NcclEnvelope.h - the trailer of each message -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Behind the bytes of each message over the base communicator stand 17 more,
-// packed, little-endian:
+// The trailer by which NcclCommunicator describes a message of the base
+// communicator. It is 17 bytes long, follows the message's own bytes, and is
+// packed and little-endian:
 //
 //   u8 kind; u64 first; u64 second
 //
 //   kind      lane     bytes before it                first        second
 //   Message   both     the user's                     0            0
-//   Payload   data     the user's; rows come by NCCL  their        their
-//                                                     offset       bytes
+//   Payload   data     the user's; rows come by NCCL  offset of    bytes of
+//                                                     the rows     the rows
 //   Join      control  128: an NCCL unique id         ring's bytes version
 //   Credit    control  none                           rows given   0
 //                                                     back so far
 //   Done      control  none                           data         control
 //                                                     messages     messages
 //                                                     sent         sent
-//   Broken    control  why, in words                  0            0
+//   Broken    control  the reason, as text            0            0
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,8 +48,8 @@ struct NcclEnvelope {
     writer.put(second);
   }
 
-  /// Takes the envelope off `bytes`. Errors: too short, an unknown kind, or
-  /// one that does not travel on `lane`.
+  /// Removes the envelope from `bytes` and returns it. Errors: the message is
+  /// too short, or the kind is unknown or does not travel on `lane`.
   static Expected<NcclEnvelope> open(Bytes &bytes, Lane lane) {
     if (bytes.size() < size)
       return failure("a message of ", bytes.size(), " bytes has no envelope");

@@ -1,4 +1,4 @@
-//===- NcclGroup.cpp - collectives of a group of GPUs ---------------------===//
+//===- NcclGroup.cpp - exchanges in a group of GPUs -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -40,8 +40,9 @@ NcclGroup::~NcclGroup() {
   link.awaitAbort(device);
 }
 
-/// The first bytes between two ranks set their connection up, which needs both
-/// of them: here, where they may be late, and not in a step.
+/// Sends the first bytes between all members, which set up their connections.
+/// That needs both ranks, so it happens here, where one may be late, and not in
+/// a step.
 Status NcclGroup::connect(Clock::time_point deadline) {
   if (Status s = link.settle("the set-up of a group", deadline); !s.ok())
     return s;
@@ -52,8 +53,8 @@ Status NcclGroup::connect(Clock::time_point deadline) {
       device.allocate(greetingBytes * 2 * static_cast<uint64_t>(members()));
   Status status =
       room ? broken(greet(*room, *stream, deadline)) : room.status();
-  // Before the memory and the stream go: NCCL's thread may be about to use them
-  // where the group has been broken off, and no graph waits for its end yet.
+  // Waits before the memory and the stream are freed: after a failure, NCCL's
+  // thread may be about to use them. No graph delays the end of the abort yet.
   if (!status.ok())
     link.awaitAbort(device);
   Status ended = device.settle(*stream, "the set-up of a group");
@@ -90,7 +91,8 @@ Status NcclGroup::greet(cuda::DeviceAddress room, cuda::Stream stream,
   return status;
 }
 
-/// Graphs of the caller's may have the group's work.
+/// Aborts after an error. Graphs of the caller may have captured the group's
+/// work.
 Status NcclGroup::broken(Status status) {
   if (!status.ok())
     link.startAbort(device);
@@ -99,7 +101,7 @@ Status NcclGroup::broken(Status status) {
 
 Status NcclGroup::check() { return broken(link.settled().status()); }
 
-/// All sends and receives, in a group of NCCL's.
+/// Makes all sends and receives, between ncclGroupStart and ncclGroupEnd.
 Status NcclGroup::callAll(std::span<const Piece> out, std::span<const Piece> in,
                           cuda::Stream stream) {
   const NcclFunctions &call = library.functions;
@@ -126,8 +128,8 @@ Status NcclGroup::callAll(std::span<const Piece> out, std::span<const Piece> in,
   return {};
 }
 
-/// Everyone gives everyone else a piece, as one operation: no order among them
-/// in which they could wait for each other.
+/// Exchanges all pieces as one operation, so that they have no order in which
+/// members could wait for each other.
 Status NcclGroup::exchange(std::span<const Piece> out,
                            std::span<const Piece> in, cuda::Stream stream) {
   if (Status s = check(); !s.ok())
@@ -137,7 +139,7 @@ Status NcclGroup::exchange(std::span<const Piece> out,
   if (!status.ok())
     return broken(status);
   status = callAll(out, in, stream);
-  // A group that has been begun is ended, whatever is in it.
+  // A group that was started is ended even after an error.
   Status ended = link.check("ncclGroupEnd", call.groupEnd());
   if (status.ok())
     status = ended;

@@ -1,22 +1,22 @@
-//===- NcclGroup.h - collectives of a group of GPUs -----------------------===//
+//===- NcclGroup.h - exchanges in a group of GPUs -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A tensor-parallel group computes a stage together, a GPU to a member. All of
-// them call the same, in the same order:
+// The exchanges of a tensor-parallel group that computes a stage together, with
+// one GPU for each member. All members make the same calls, in the same order:
 //
 //   auto group = NcclGroup::join(*nccl, device, id, member, members, options);
-//   group->exchange(out, in, stream);   // a captured one, of a step's graph
+//   group->exchange(out, in, stream);   // captured into the graph of a step
 //   ...                                 // while a step is waited for:
 //   if (Status s = group->check(); !s.ok()) ...
 //
-// What NCCL does is moving bytes. A sum is over members in their order, from
-// the left, on every chip and for any size: a token must not depend on how NCCL
-// has arranged its ring. So ncclAllReduce is not it, and a kernel adds up what
-// an exchange has brought (device/cuda/StepExchanges.h).
+// NCCL only moves bytes. A sum is taken over the members in their order, from
+// the left, on every chip and for any size, since a token must not depend on
+// how NCCL arranges its ring. So ncclAllReduce is not used; a kernel adds up
+// the parts that an exchange has brought (device/cuda/StepExchanges.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,32 +31,35 @@
 
 namespace sluice::comm {
 
-/// A new id, which one member makes and gives to the others, over whatever
-/// connects them.
+/// Makes a new id. One member makes it and sends it to the others over any
+/// connection.
 Expected<NcclUniqueId> makeNcclId(const NcclLibrary &library);
 
 struct NcclGroupOptions {
-  /// How long the members may take to connect, and NCCL to take a call.
+  /// How long the members may take to connect, and NCCL to complete a call.
   std::chrono::milliseconds setup{30000};
-  /// As DeviceGroup has it. NCCL itself does not always notice that a member is
-  /// lost: a kernel that waits for a dead rank over NVLink goes on.
+  /// See DeviceGroup::patience(). NCCL does not always notice that a member is
+  /// lost: a kernel that waits for a dead rank over NVLink keeps waiting.
   std::chrono::milliseconds patience = ncclPatience;
-  /// Multiprocessors for the transfers: nothing is computed beside them.
+  /// How many multiprocessors the transfers may use: nothing is computed beside
+  /// them.
   int blocks = 16;
 };
 
-/// One member's end. Destroying it breaks it off, as an error does, which waits
-/// for no member: at the end of a job nothing is under way. Graphs that its
-/// exchanges were captured for are destroyed before, since NCCL waits for them;
-/// those of all members in this process, before any of their ends goes.
+/// One member's end of the group. Its destructor aborts the NCCL communicator,
+/// as an error does, without waiting for other members: at the end of a job no
+/// exchange is under way. Destroy the graphs that have captured its exchanges
+/// before it, since NCCL waits for them; destroy the graphs of all members in
+/// this process before the first of these ends.
 class NcclGroup final : public cuda::DeviceGroup {
 public:
   using Clock = NcclLink::Clock;
 
-  /// All members; waits for them, and for the first bytes between any two,
-  /// since it is those that connect them. The thread has entered `device`,
-  /// which is the member's and outlives the group. Errors: NCCL's, the
-  /// driver's, a member that does not come.
+  /// Connects all members; called by each of them. Blocks until all have called
+  /// it and the first bytes have passed between any two, since these set the
+  /// connections up. The calling thread must have entered `device`, which is
+  /// this member's and must outlive the group. Errors: NCCL's, the driver's, or
+  /// a member that does not come.
   static Expected<std::unique_ptr<NcclGroup>>
   join(const NcclLibrary &library, cuda::Device &device, const NcclUniqueId &id,
        int member, int members, const NcclGroupOptions &options = {});
@@ -64,8 +67,8 @@ public:
 
   int32_t member() const override { return link.rank(); }
   int32_t members() const override { return link.ranks(); }
-  /// Of a captured stream: until NCCL has given it the work, since nobody waits
-  /// for that in a step.
+  /// With a captured stream, blocks until NCCL has put the work into it, since
+  /// no step waits for that later.
   Status exchange(std::span<const Piece> out, std::span<const Piece> in,
                   cuda::Stream stream) override;
   Status check() override;

@@ -1,17 +1,19 @@
-//===- NcclLibrary.h - the calls of NCCL that are used --------------------===//
+//===- NcclLibrary.h - the NCCL functions that are used -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
+// The functions of NCCL that the runtime uses:
+//
 //   Expected<NcclLibrary> nccl = openNccl();
 //   NcclResult result = nccl->functions.getUniqueId(&id);
 //   if (Status s = nccl->check("ncclGetUniqueId", result); !s.ok()) ...
 //
-// libnccl is opened at run time, so what is used of nccl.h is declared here,
-// with its numbers and layouts; test/NcclHeaderTest.cpp compares them with the
-// header where that is installed.
+// libnccl is opened at run time, so the used parts of nccl.h are declared here,
+// with their numbers and layouts. test/NcclHeaderTest.cpp compares them with
+// the header if it is installed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +31,8 @@
 
 namespace sluice::comm {
 
-/// How long a transfer between two ranks or an exchange of a group may take:
-/// then one of them is taken for lost. Long enough for threads that wait for a
+/// How long a transfer between two ranks or an exchange of a group may take
+/// before a rank counts as lost. It is long enough for threads that wait for a
 /// core of a busy machine.
 inline constexpr std::chrono::milliseconds ncclPatience{10000};
 
@@ -49,7 +51,7 @@ enum class NcclResult : int {
   InProgress = 7
 };
 
-/// ncclDataType_t: everything travels as bytes.
+/// ncclDataType_t of bytes: everything travels as bytes.
 constexpr int ncclBytes = 1;
 
 /// ncclUniqueId.
@@ -57,8 +59,8 @@ struct NcclUniqueId {
   char bytes[128] = {};
 };
 
-/// ncclConfig_t as of NCCL 2.18, which later libraries read by its `version`.
-/// Undefined numbers are the library's choice.
+/// ncclConfig_t as of NCCL 2.18, which later libraries recognize by `version`.
+/// The library chooses the numbers that are `undefined`.
 struct NcclConfig {
   static constexpr int undefined = INT_MIN;
   size_t size = sizeof(NcclConfig);
@@ -74,7 +76,7 @@ struct NcclConfig {
 };
 static_assert(sizeof(NcclConfig) == 48);
 
-/// NCCL's functions. Streams are the driver's own.
+/// The functions of NCCL. Streams are those of the CUDA driver.
 struct NcclFunctions {
   NcclResult (*getVersion)(int *version) = nullptr;
   NcclResult (*getUniqueId)(NcclUniqueId *id) = nullptr;
@@ -82,7 +84,7 @@ struct NcclFunctions {
                                    int rank, NcclConfig *config) = nullptr;
   NcclResult (*commFinalize)(NcclComm comm) = nullptr;
   NcclResult (*commDestroy)(NcclComm comm) = nullptr;
-  /// Null where the library has none, as those before 2.28.
+  /// Null if the library lacks it, as libraries before 2.28 do.
   NcclResult (*commRevoke)(NcclComm comm, int flags) = nullptr;
   NcclResult (*commAbort)(NcclComm comm) = nullptr;
   NcclResult (*commGetAsyncError)(NcclComm comm, NcclResult *error) = nullptr;
@@ -96,33 +98,35 @@ struct NcclFunctions {
                      cuda::Stream stream) = nullptr;
 };
 
-/// The oldest NCCL that will do: it has ncclConfig_t as above, and nonblocking
-/// communicators whose state can be asked for.
+/// The oldest NCCL that is supported: it has ncclConfig_t as above, and
+/// nonblocking communicators whose state can be queried.
 constexpr int ncclOldestVersion = 21800;
-/// Since this one several ranks can be on one GPU.
+/// The oldest NCCL that allows several ranks on one GPU.
 constexpr int ncclSharedGpuVersion = 23000;
 
-/// An opened library, which stays open to the process's end. Copies are the
-/// same one. Thread-safe, as far as NCCL is.
+/// An opened library, which stays open until the process ends. Copies refer to
+/// the same library. As thread-safe as NCCL is.
 struct NcclLibrary {
   NcclFunctions functions;
   int version = 0; ///< 22809 is 2.28.9
 
-  /// Success also for what is in progress. Errors: "ncclSend: NCCL's text for
-  /// the result: what NCCL has last said of `comm`".
+  /// Returns success for Success and InProgress. The text of an error is
+  /// "ncclSend: NCCL's text for the result: the last error that NCCL reports
+  /// for `comm`".
   Status check(const char *call, NcclResult result,
                NcclComm comm = nullptr) const;
 };
 
-/// "2.28.9"
+/// Returns for example "2.28.9".
 std::string ncclVersionText(int version);
 
-/// Opens `path`, or where it is empty SLUICE_NCCL_LIBRARY or what the system's
-/// loader finds as libnccl.so.2. Errors: it is not there, lacks a function, or
-/// is older than ncclOldestVersion or of another major version.
+/// Opens `path`; if it is empty, SLUICE_NCCL_LIBRARY, or else what the system's
+/// loader finds as libnccl.so.2. Errors: the library is missing, lacks a
+/// function, is older than ncclOldestVersion or has another major version.
 Expected<NcclLibrary> openNccl(const std::string &path = {});
 
-/// The same with functions that are here already: asks for the version.
+/// Like openNccl(), but with functions that are already loaded: queries only
+/// the version.
 Expected<NcclLibrary> makeNccl(const NcclFunctions &functions);
 
 } // namespace sluice::comm

@@ -14,15 +14,17 @@
 using namespace sluice;
 using namespace sluice::comm;
 
-/// How long settle() asks without sleeping, and then between two questions.
-/// Most calls are done within microseconds, and steps have many.
+/// How long settle() polls without sleeping, and how long it then sleeps
+/// between two polls. Most calls complete within microseconds, and a step has
+/// many.
 constexpr std::chrono::microseconds attention{500};
 constexpr std::chrono::microseconds nap{50};
 
-/// How long revoked operations are waited for before they are aborted.
+/// How long breakOff() waits for revoked operations before it aborts.
 constexpr std::chrono::milliseconds revokePatience{200};
 
-/// How long an abort is waited for that a given up device may keep from ending.
+/// How long awaitAbort() waits if a device that has been given up may keep the
+/// abort from ending.
 constexpr std::chrono::milliseconds givenUpPatience{1000};
 
 Status NcclLink::check(const char *call, NcclResult result) {
@@ -37,8 +39,8 @@ Status NcclLink::join(const NcclUniqueId &id, int ranks, int rank, int blocks) {
   self = rank;
   NcclConfig config;
   config.blocking = 0;
-  // A transfer may wait for the other side: it must not keep multiprocessors
-  // from the step that is computed meanwhile.
+  // A transfer may wait for its peer, and must not take multiprocessors from
+  // the step that is computed meanwhile.
   config.minBlocks = 1;
   config.maxBlocks = blocks;
   return check(
@@ -90,7 +92,7 @@ void NcclLink::breakOff() {
     return;
   if (broken.ok())
     broken = failure("NCCL: broken off");
-  // Whatever they say: there is nothing left to be done.
+  // The results are ignored: nothing else could be done.
   if (library.functions.commRevoke) {
     (void)library.functions.commRevoke(gone, 0);
     NcclResult state = NcclResult::InProgress;
@@ -114,7 +116,7 @@ void NcclLink::startAbort(cuda::Device &device) {
   Status started = guarded([&] {
     std::promise<void> done;
     aborted = done.get_future();
-    // It may outlive this, and refers to nothing of it.
+    // The thread may outlive this object, and refers to no part of it.
     aborting = std::thread([abort = library.functions.commAbort, gone,
                             done = std::move(done)]() mutable {
       (void)abort(gone);
@@ -122,7 +124,7 @@ void NcclLink::startAbort(cuda::Device &device) {
     });
     return Status();
   });
-  // Nobody else ends what the device waits for.
+  // Only giving the device up ends what it waits for now.
   if (!started.ok())
     device.giveUp(started.withContext("NCCL: no thread to abort with"));
 }

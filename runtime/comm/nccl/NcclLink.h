@@ -5,16 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
+// Owns a nonblocking NCCL communicator, and polls it:
+//
 //   NcclLink link(library);
-//   Status s = link.join(id, 2, 0);             // starts to
+//   Status s = link.join(id, 2, 0);             // starts to join
 //   while (Expected<bool> joined = link.settled(); joined && !*joined) ...
 //   s = link.check("ncclSend", library.functions.send(..., link.comm(), ...));
 //   while (Expected<bool> posted = link.settled(); posted && !*posted) ...
 //
-// No call of a nonblocking communicator waits for another rank. What is under
-// way when a call returns is asked for by settled(), and until it says so
-// neither another call of the communicator nor other work for its stream may
-// follow.
+// No call of a nonblocking communicator waits for another rank. Work may still
+// be in progress when a call returns. Until settled() returns true, neither
+// another call of the communicator nor other work for its stream may follow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,11 +32,11 @@
 
 namespace sluice::comm {
 
-/// One NCCL communicator. One thread at a time, but for giveUp(). Keeps its
-/// first error, which is then the answer to everything. Destroying it breaks it
-/// off, unless close() has succeeded: the other ranks may or may not notice.
-/// One that graphs have captured work of is ended by startAbort() and
-/// awaitAbort() alone.
+/// Owns one NCCL communicator. Used by one thread at a time, except for
+/// giveUp(). Keeps its first error, which every later call returns. Its
+/// destructor breaks the communicator off unless close() has succeeded; the
+/// other ranks may or may not notice. A communicator whose work graphs have
+/// captured may only be ended by startAbort() and awaitAbort().
 class NcclLink {
 public:
   using Clock = std::chrono::steady_clock;
@@ -45,61 +46,67 @@ public:
   NcclLink(const NcclLink &) = delete;
   NcclLink &operator=(const NcclLink &) = delete;
 
-  /// Starts to join; all `ranks` must. The current device becomes the rank's.
-  /// `blocks`: multiprocessors that its kernels take at most.
+  /// Starts to join the communicator; all `ranks` ranks must call it. The
+  /// current device becomes the rank's device. `blocks` is the most
+  /// multiprocessors that the communicator's kernels use.
   Status join(const NcclUniqueId &id, int ranks, int rank, int blocks = 1);
 
   NcclComm comm() const { return handle; }
   int ranks() const { return size; }
   int rank() const { return self; }
 
-  /// Whether all that has been called is done, as far as calls are: operations
-  /// are in their streams then. Errors: NCCL's, also one of another rank that
-  /// it has found.
+  /// Returns whether all calls are complete, so that their operations are in
+  /// their streams. Errors: NCCL's, also an error of another rank that NCCL has
+  /// noticed.
   Expected<bool> settled();
-  /// The same, asked until it is true, at most until `deadline`: first in the
-  /// processor, then with naps. `what` is said where it is not: "NCCL: the end
-  /// takes too long".
+  /// Polls settled() until it returns true, at most until `deadline`: first it
+  /// spins, then it sleeps between polls. The error after `deadline` is "NCCL:
+  /// `what` takes too long".
   Status settle(const char *what, Clock::time_point deadline);
 
-  /// Thread-safe: somebody has heard that a rank is lost. From now on the
-  /// answer is `reason`, also for who waits in settle().
+  /// Thread-safe. Says that a rank is lost: from now on every call returns
+  /// `reason`, also a settle() that is waiting.
   void giveUp(const Status &reason);
 
-  /// The call's error, if it is one.
+  /// Returns the error of a call, if `result` is one.
   Status check(const char *call, NcclResult result);
 
-  /// Ends what is in its streams and frees it, without other ranks. Nothing
-  /// where there is nothing.
+  /// Aborts what is in the communicator's streams and frees the communicator,
+  /// without waiting for other ranks. Does nothing if there is no communicator.
   void breakOff();
-  /// The same for a communicator of that device, before it is destroyed. Where
-  /// the device has been given up, NCCL would wait for it, and is not asked;
-  /// the process does not end in order then.
+  /// Like breakOff(), for a communicator of `device`, before the device is
+  /// destroyed. If the device has been given up, NCCL would wait for it, so the
+  /// communicator is leaked; the process then does not end in order.
   void breakOffOn(const cuda::Device &device) {
     if (device.isGivenUp())
       handle = nullptr;
     breakOff();
   }
 
-  /// Ends what is in its streams and in graphs, now and whenever they are
-  /// launched again, without other ranks. Returns at once: ncclCommAbort
-  /// returns when all graphs are destroyed that have captured its work, which
-  /// are the calling thread's; so it is called on another one. The communicator
-  /// is not revoked before. That would switch the aborting off again, so that
-  /// the next exchange of a graph waits for ever, and NCCL would free the
-  /// communicator without waiting for graphs. For a given up device, as
-  /// breakOffOn(); one is given up where no thread is to be had.
+  /// Aborts the communicator's work in streams and in graphs, now and whenever
+  /// such a graph is launched again, without waiting for other ranks. Returns
+  /// at once and calls ncclCommAbort on another thread: that function returns
+  /// only after all graphs that have captured the communicator's work are
+  /// destroyed, which the calling thread does.
+  ///
+  /// The communicator is not revoked first. Revoking would switch the abort off
+  /// again, so the next exchange of a graph would wait for ever, and NCCL would
+  /// free the communicator without waiting for graphs. A device that has been
+  /// given up is handled as by breakOffOn(). If no thread can be started,
+  /// `device` is given up.
   void startAbort(cuda::Device &device);
-  /// When these graphs are destroyed, also those of other ranks in this
-  /// process: waits for startAbort()'s end. Gives `device` up where NCCL does
-  /// not come to it within the device's patience, and does not wait for what a
-  /// given up device of this process may keep from ending.
+  /// Waits for the end of startAbort(), after these graphs are destroyed,
+  /// including those of other ranks in this process. Gives `device` up if NCCL
+  /// does not end within the device's patience. Waits only a moment if a device
+  /// of this process has been given up, since that may keep the abort from
+  /// ending.
   void awaitAbort(cuda::Device &device);
 
-  /// The good end, when all ranks have done all: each starts it for all of its
-  /// communicators, since an end waits for the other ranks', then closes them.
+  /// Starts to end the communicator in order, after all ranks have done all
+  /// their work. An end waits for the other ranks, so each rank first calls
+  /// startEnd() for all of its communicators and then close() for each.
   Status startEnd();
-  /// Waits until `deadline`. Breaks off after an error.
+  /// Waits for the end, at most until `deadline`. Breaks off after an error.
   Status close(Clock::time_point deadline);
 
 private:
@@ -109,8 +116,9 @@ private:
   int self = 0;
   Status broken;
 
-  std::atomic<bool> givenUp{false}; ///< set, with release, behind `reason`
-  std::mutex mutex;                 ///< guards the first giveUp()
+  /// Stored with release order after `reason` is set.
+  std::atomic<bool> givenUp{false};
+  std::mutex mutex; ///< guards the first giveUp()
   Status reason;
 
   std::thread aborting;

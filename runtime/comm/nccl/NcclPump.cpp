@@ -11,10 +11,10 @@
 using namespace sluice;
 using namespace sluice::comm;
 
-/// Between looks for errors where there is no transfer.
+/// How often errors are looked for while no transfer is under way.
 constexpr std::chrono::milliseconds errorInterval{100};
 constexpr std::chrono::milliseconds closePatience{5000};
-/// What an error's words are cut to.
+/// The length to which an error's text is truncated.
 constexpr size_t wordsBytes = 4096;
 
 template <typename Call> void NcclRank::forEachEdge(Call call) {
@@ -25,7 +25,7 @@ template <typename Call> void NcclRank::forEachEdge(Call call) {
 }
 
 //===----------------------------------------------------------------------===//
-// The beginning
+// Setting up
 //===----------------------------------------------------------------------===//
 
 Status NcclRank::setUp() {
@@ -42,7 +42,8 @@ Status NcclRank::setUp() {
   return greet();
 }
 
-/// The sender of a way makes its id.
+/// Makes the edges of the ways that begin here. The sender of a way makes its
+/// NCCL id.
 Status NcclRank::makeWaysOut() {
   for (const NcclWay &way : options.ways) {
     if (way.from != self)
@@ -127,7 +128,8 @@ Status NcclRank::awaitLinks(Clock::time_point deadline) {
   }
 }
 
-/// Here, where the other rank may be late, and not in a step.
+/// Makes the first transfer of each way here, where the other rank may be late,
+/// and not in a step.
 Status NcclRank::greet() {
   forEachEdge([](NcclEdge &edge, int64_t) { edge.greet(); });
   for (bool isUnderWay = true; isUnderWay;) {
@@ -149,7 +151,8 @@ Status NcclRank::greet() {
 // Rounds
 //===----------------------------------------------------------------------===//
 
-/// With the lock. What is taken keeps finish() from its end.
+/// Gives the queued transfers to the edges, and sets isBusy, which holds
+/// finish() up. Called with the lock held.
 void NcclRank::takeOrders() {
   auto take = [&](Ring<NcclTransfer> &orders, NcclEdge *edge) {
     for (; !orders.empty(); isBusy = true)
@@ -197,7 +200,8 @@ bool NcclRank::hasCome(const Peer &peer, const DevicePayload &payload) const {
   return payload.bytes == 0 || peer.incoming()->completed() > payload.number;
 }
 
-/// Takes turns between the sources, so that a busy one does not starve others.
+/// Delivers one data message whose rows have come. It takes turns between the
+/// sources, so that a busy source does not starve others.
 bool NcclRank::deliverData(Lock &lock) {
   if (!receiver)
     return false;
@@ -240,7 +244,7 @@ bool NcclRank::tellFailure(Lock &lock) {
   }
   if (brokenOff)
     return false;
-  // Behind the telling, since it may take as long as NCCL likes.
+  // After `failed` was called, since this may take as long as NCCL likes.
   brokenOff = true;
   lock.unlock();
   forEachEdge([](NcclEdge &edge, int64_t) { edge.breakOff(); });
@@ -248,8 +252,8 @@ bool NcclRank::tellFailure(Lock &lock) {
   return true;
 }
 
-/// Tells the other ranks over the base, which is well, so that they can tell
-/// their users before the job ends.
+/// Tells the other ranks over the base communicator, which still works, so that
+/// they can report the failure before the job ends.
 void NcclRank::tellOthers(const Status &reason) {
   std::string words = reason.message().substr(0, wordsBytes);
   for (int64_t to = 0; to < size(); ++to)
@@ -259,7 +263,7 @@ void NcclRank::tellOthers(const Status &reason) {
           {reinterpret_cast<const uint8_t *>(words.data()), words.size()});
 }
 
-/// Whether it was time to.
+/// Ends the job if it is time, and returns whether it was.
 bool NcclRank::endJob(Lock &lock) {
   if (!endBy || Clock::now() < *endBy)
     return false;
@@ -271,8 +275,8 @@ bool NcclRank::endJob(Lock &lock) {
   return true;
 }
 
-/// While a transfer is under way there is nothing to wait on: NCCL and the
-/// device have to be asked.
+/// Waits until there may be work. While a transfer is under way no event
+/// announces its end, so NCCL and the device have to be polled.
 void NcclRank::idle(Lock &lock) {
   auto isAwaited = [&] { return changed || stopping; };
   if (!isBusy || !broken.ok()) {
@@ -291,10 +295,10 @@ void NcclRank::idle(Lock &lock) {
   }
 }
 
-/// The edges' part of a round.
+/// Advances the edges, in each round.
 bool NcclRank::advance(Lock &lock) {
   takeOrders();
-  // The others may have gone once all is drained.
+  // The other ranks may have left once everything is drained.
   if (!broken.ok() || (drained && !isBusy))
     return false;
   lock.unlock();
@@ -315,7 +319,7 @@ void NcclRank::closeEdges(Lock &lock) {
   lock.unlock();
   Clock::time_point deadline = Clock::now() + closePatience;
   Status status;
-  // What starting finds, closing says.
+  // An error of startEnd() is kept, and close() returns it.
   forEachEdge([](NcclEdge &edge, int64_t) { (void)edge.nccl().startEnd(); });
   forEachEdge([&](NcclEdge &edge, int64_t) {
     Status closing = edge.nccl().close(deadline);
@@ -329,8 +333,8 @@ void NcclRank::closeEdges(Lock &lock) {
   progress.notify_all();
 }
 
-/// Whatever run() or a callback of it throws is a failure as any other, and
-/// run() does what follows from it; if it cannot, the job ends without that.
+/// Runs until the end. An exception in run() or in a callback is handled as a
+/// failure, by calling run() once more; if that throws too, the job is aborted.
 void NcclRank::runToTheEnd() {
   auto rounds = [this] {
     run();
@@ -366,7 +370,8 @@ void NcclRank::run() {
   wake.wait(lock, [this] { return stopping; });
 }
 
-/// On the thread that has entered the device, when nobody sends any more.
+/// Destroys the edges, on the thread that has entered the device, when no
+/// thread sends any more.
 void NcclRank::dropEdges() {
   for (std::unique_ptr<Peer> &peer : peers) {
     peer->to.reset();

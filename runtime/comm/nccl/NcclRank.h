@@ -1,4 +1,4 @@
-//===- NcclRank.h - one rank's end, and its thread ------------------------===//
+//===- NcclRank.h - one rank's end of an NcclCommunicator -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,17 +20,18 @@
 
 namespace sluice::comm {
 
-/// How long is looked for the end of what takes microseconds without sleeping,
-/// and then between two looks.
+/// How long a poll for something that takes microseconds spins, and how long it
+/// then sleeps between two polls.
 constexpr std::chrono::microseconds attention{100};
 constexpr std::chrono::microseconds nap{50};
 
-/// How long the ranks have to tell their users that NCCL or a device has
-/// failed, before the job ends.
+/// How long the ranks have to report that NCCL or a device has failed, before
+/// the job ends.
 constexpr std::chrono::milliseconds tellingGrace{2000};
 
-/// What is for users is in NcclCommunicator.cpp, what the thread does in
-/// NcclPump.cpp, what the base communicator brings in NcclArrivals.cpp.
+/// Implements NcclCommunicator. The public methods are in NcclCommunicator.cpp,
+/// the thread that calls NCCL in NcclPump.cpp, and what handles messages of the
+/// base communicator in NcclArrivals.cpp.
 class NcclRank final : public NcclCommunicator {
 public:
   NcclRank(std::unique_ptr<Communicator> base, const NcclLibrary &library,
@@ -63,33 +64,39 @@ private:
   using Lock = std::unique_lock<std::mutex>;
   using Kind = NcclEnvelope::Kind;
 
-  /// Another rank, or this one. All but the edges, which are the thread's, is
-  /// guarded by `mutex`.
+  /// The state for one rank, or for this rank itself. The edges belong to the
+  /// thread; `mutex` guards all else.
   struct Peer {
     explicit Peer(int64_t ringBytes) : room(ringBytes) {}
 
-    /// To it and from it; where it is this rank, `to` does both.
+    /// The ways to it and from it. For this rank itself, `to` does both.
     std::unique_ptr<NcclEdge> to, from;
-    /// By which its rows come; null where none do.
+    /// Returns the edge by which its rows come; null if none come.
     NcclEdge *incoming() const { return (from ? from : to).get(); }
 
-    // What is sent to it.
-    std::mutex sending;           ///< one sendRows() at a time; before `mutex`
-    cuda::Event copied = nullptr; ///< the rows are in the ring; the thread's
+    // The state of what is sent to it.
+    /// Held during one sendRows(); locked before `mutex`.
+    std::mutex sending;
+    /// Recorded once the rows are in the ring; owned by the thread.
+    cuda::Event copied = nullptr;
     MirrorRing room;
     Ring<NcclTransfer> sendOrders;
-    uint64_t rowsSent = 0, rowsBack = 0; ///< messages with rows
+    /// Messages with rows that were sent, and those that came back.
+    uint64_t rowsSent = 0, rowsBack = 0;
     Traffic sent;
 
-    // What comes from it.
-    bool isWay = false; ///< rows come
+    // The state of what comes from it.
+    bool isWay = false; ///< rows come from it
     std::optional<NcclUniqueId> id;
     Ring<Message> control, data;
     Ring<NcclTransfer> receiveOrders;
     uint64_t rowsArrived = 0, rowsGivenBack = 0;
-    std::vector<uint64_t> givenBackEarly; ///< numbers, before older ones
+    /// The numbers of payloads that were given back before older ones.
+    std::vector<uint64_t> givenBackEarly;
     uint64_t dataTaken = 0, controlTaken = 0;
-    bool done = false; ///< sends no more; the counts are what it has sent
+    /// The rank sends no more, and dataAnnounced and controlAnnounced are the
+    /// numbers of messages that it has sent.
+    bool done = false;
     uint64_t dataAnnounced = 0, controlAnnounced = 0;
 
     bool drained() const {
@@ -98,7 +105,7 @@ private:
     }
   };
 
-  // From the base communicator.
+  // Called for messages of the base communicator.
   void arrive(Message message);
   Status copyRows(Peer &peer, cuda::DeviceAddress to, cuda::DeviceAddress rows,
                   uint64_t bytes, cuda::Stream stream);
@@ -107,7 +114,7 @@ private:
   Status readJoin(const Message &message, const NcclEnvelope &envelope);
   Status readCredit(Peer &peer, const NcclEnvelope &envelope);
 
-  // The thread.
+  // Called on the thread that calls NCCL.
   Status setUp();
   Status makeWaysOut();
   Status makeWaysIn(Clock::time_point deadline);
@@ -131,7 +138,7 @@ private:
 
   Status sendControl(int64_t to, Kind kind, uint64_t first, uint64_t second,
                      std::span<const uint8_t> body = {});
-  /// With the lock.
+  /// Called with the lock held.
   Status stateError() const;
   void fail(const Status &status);
   bool allDrained() const;
@@ -143,32 +150,36 @@ private:
 
   std::unique_ptr<Communicator> base;
   NcclLibrary library;
-  cuda::Device *device; ///< null: no way leads to or from this rank
+  cuda::Device *device; ///< null if no way leads to or from this rank
   NcclOptions options;
   int64_t self;
 
   ReceiverGate gate;
   mutable std::mutex mutex;                 ///< guards what follows
   std::vector<std::unique_ptr<Peer>> peers; ///< by rank
-  std::optional<Receiver> receiver;         ///< the gate's
-  size_t nextSource = 0;                    ///< whose data is looked at first
-  bool changed = false;                     ///< the thread must look again
-  bool isBusy = false;                      ///< a transfer is under way
+  std::optional<Receiver> receiver;         ///< the one that the gate returned
+  size_t nextSource = 0; ///< the source whose data is looked at first
+  bool changed = false;  ///< the thread must look again
+  bool isBusy = false;   ///< a transfer is under way
   bool finishing = false;
-  bool drained = false; ///< all ranks have taken everything from this one
-  bool ended = false;   ///< the base has: the thread closes the edges
+  /// All ranks have taken all messages of this rank.
+  bool drained = false;
+  /// The base communicator has ended, so the thread closes the edges.
+  bool ended = false;
   bool closed = false;
   bool stopping = false;
   bool aborted = false; ///< by this rank's user
   bool reported = false;
-  bool brokenOff = false;  ///< the edges
-  Status broken;           ///< the first error, with its rank
-  bool baseBroken = false; ///< the base is, too
-  /// What this rank has found to be broken, and when it ends the job by that.
+  bool brokenOff = false; ///< the edges are broken off
+  /// The first error, with its rank.
+  Status broken;
+  bool baseBroken = false; ///< the base communicator has failed, too
+  /// The failure that this rank has found, and when this rank ends the job with
+  /// it.
   Status found;
   std::optional<Clock::time_point> endBy;
-  std::condition_variable wake;     ///< the thread
-  std::condition_variable progress; ///< senders, finish(), and setUp()
+  std::condition_variable wake;     ///< wakes the thread
+  std::condition_variable progress; ///< wakes senders, finish() and setUp()
   Clock::time_point lastMoved;
   std::thread thread;
 };

@@ -1,4 +1,4 @@
-//===- CollectingReceiver.h - a receiver that keeps everything ------------===//
+//===- CollectingReceiver.h - a receiver that keeps all messages ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,8 +19,8 @@
 
 namespace sluice::comm::test {
 
-/// A message of tests: room for a frame's header, a number, and bytes that
-/// follow from the number.
+/// Makes a test message: room for a frame's header, `number`, and `bytes` bytes
+/// that follow from `number`.
 inline Bytes makeMessage(uint64_t number, size_t bytes = 0) {
   Bytes message(frameHeaderBytes + sizeof(number) + bytes);
   std::memcpy(message.data() + frameHeaderBytes, &number, sizeof(number));
@@ -39,19 +39,20 @@ inline uint64_t numberOf(const Bytes &message) {
   return number;
 }
 
-/// Whether the bytes behind the number are those that makeMessage() made.
+/// Returns whether the bytes after the number are those that makeMessage()
+/// wrote.
 inline bool isIntact(const Bytes &message) {
   size_t fixed = frameHeaderBytes + sizeof(uint64_t);
   if (message.size() < fixed)
     return false;
   Bytes expected = makeMessage(numberOf(message), message.size() - fixed);
-  // The header belongs to whoever emulates links.
+  // Emulated links write into the header, so it is not compared.
   return std::equal(message.begin() + frameHeaderBytes, message.end(),
                     expected.begin() + frameHeaderBytes, expected.end());
 }
 
-/// A receiver that keeps all it gets. May go before its communicator, as far as
-/// `onTake` allows. Thread-safe.
+/// A receiver that keeps all messages. It may be destroyed before its
+/// communicator if `onTake` allows that. Thread-safe.
 class CollectingReceiver {
 public:
   /// `onTake` is called with each message, on the communicator's thread, before
@@ -88,7 +89,8 @@ public:
     comm.roomChanged();
   }
 
-  /// Waits until `ready(messages)`, for at most `patience`; whether it is.
+  /// Waits until `ready(messages)` holds, for at most `patience`; returns
+  /// whether it does.
   template <typename Ready>
   bool waitFor(Ready ready,
                std::chrono::milliseconds patience = std::chrono::seconds(60)) {
@@ -99,7 +101,8 @@ public:
   bool waitForCount(size_t count) {
     return waitFor([&](const auto &all) { return all.size() >= count; });
   }
-  /// Waits for the communication to fail; success if it has not.
+  /// Waits until the communication fails, and returns the error; success if it
+  /// has not failed.
   Status waitForFailure(std::chrono::milliseconds patience) {
     std::unique_lock lock(state->mutex);
     state->changed.wait_for(lock, patience,
@@ -107,7 +110,7 @@ public:
     return state->failure;
   }
 
-  /// All that came, in order.
+  /// Returns all messages in the order in which they came.
   std::vector<Message> all() {
     std::lock_guard lock(state->mutex);
     return state->messages;

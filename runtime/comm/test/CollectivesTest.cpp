@@ -1,4 +1,4 @@
-//===- CollectivesTest.cpp - sums and rows of a group's members -----------===//
+//===- CollectivesTest.cpp - tests of collectives -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,8 +24,8 @@ using testing::HasSubstr;
 
 namespace {
 
-/// Runs body(collectives) on a thread for each member. The ranks that are
-/// members are the last ones, in falling order.
+/// Runs body(collectives) on a thread for each member. The members are the last
+/// ranks, in falling order.
 template <typename Body>
 std::vector<Status> runGroup(int64_t members, Body body) {
   auto job = makeInprocJob(members + 1);
@@ -42,15 +42,15 @@ std::vector<Status> runGroup(int64_t members, Body body) {
       EXPECT_EQ(collectives.member(), member);
       results[size_t(member)] = body(collectives, *comm);
       if (!results[size_t(member)].ok())
-        comm.reset(); // it leaves
+        comm.reset(); // the rank leaves
     });
   for (std::thread &thread : threads)
     thread.join();
   return results;
 }
 
-/// Values whose sum depends on the order: large ones that cancel, small ones
-/// that large ones swallow.
+/// Values whose sum depends on the order: large values cancel each other, and
+/// small values are lost beside large ones.
 float valueOf(int64_t member, size_t i) {
   float large = std::ldexp(1.0f, 20 + int(i % 7));
   return (member % 2 == 0 ? large : -large) +
@@ -74,7 +74,7 @@ TEST_P(AllReduce, AddsUpFromTheLeft) {
         scratch(count * size_t(members));
     for (size_t i = 0; i < count; ++i)
       part[i] = valueOf(group.member(), i);
-    // Again and again: nobody may see a message of another round.
+    // Repeated, since no member may get a message of another round.
     for (int round = 0; round < 5; ++round) {
       std::fill(sum.begin(), sum.end(), NAN);
       if (Status s = group.allReduce(part, sum, scratch); !s.ok())
@@ -92,7 +92,8 @@ TEST_P(AllReduce, AddsUpFromTheLeft) {
 INSTANTIATE_TEST_SUITE_P(
     , AllReduce,
     testing::Combine(testing::Values(1, 2, 3, 4, 8),
-                     // About where shares begin, and fewer than members.
+                     // Sizes around the limit of shares, and sizes smaller than
+                     // the group.
                      testing::Values(size_t(0), size_t(1), size_t(3),
                                      size_t(4096), size_t(4097),
                                      size_t(30011))));
@@ -190,7 +191,7 @@ TEST(GroupFaults, AMemberThatLeavesEndsTheOthers) {
 TEST(GroupFaults, WhoReceivesNoMoreDoesNotWait) {
   auto results = runGroup(2, [&](Collectives &group, Communicator &comm) {
     if (group.member() == 1)
-      return Status(); // never comes
+      return Status(); // no message comes
     std::vector<float> part(10), sum(10), scratch(20);
     std::thread stopper([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));

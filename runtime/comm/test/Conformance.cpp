@@ -1,4 +1,4 @@
-//===- Conformance.cpp - what every communicator must do ------------------===//
+//===- Conformance.cpp - tests that every communicator must pass ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -40,7 +40,8 @@ Status sendNumbers(Communicator &comm, int64_t to, Lane lane, uint64_t count,
   return {};
 }
 
-/// What came from each source on each lane is 0, 1, 2 ... count - 1, intact.
+/// Checks that the messages of each source and lane are 0, 1, 2 ... count - 1,
+/// and intact.
 Status checkNumbers(const std::vector<Message> &messages, int64_t size,
                     uint64_t data, uint64_t control) {
   for (int64_t source = 0; source < size; ++source)
@@ -62,7 +63,7 @@ Status checkNumbers(const std::vector<Message> &messages, int64_t size,
   return {};
 }
 
-/// Each rank sends to each, itself included, on both lanes.
+/// Each rank sends to every rank, itself included, on both lanes.
 Status allPairsInOrder(Communicator &comm) {
   constexpr uint64_t count = 300;
   CollectingReceiver receiver(comm);
@@ -84,13 +85,13 @@ Status allPairsInOrder(Communicator &comm) {
   return {};
 }
 
-/// Data that nobody has room for does not hold up control.
+/// Data without room at the receiver does not hold up control messages.
 Status controlOvertakesData(Communicator &comm) {
   constexpr uint64_t count = defaultCapacity / 2;
   CollectingReceiver receiver(comm);
   if (comm.rank() == 1)
     receiver.setRoom(0, false);
-  // Rank 0 begins when the room is gone.
+  // Rank 0 begins when rank 1 has no room left.
   if (comm.rank() == 1)
     CHECK(comm.send(0, Lane::Control, makeMessage(0)));
   if (comm.rank() == 0) {
@@ -116,7 +117,8 @@ Status controlOvertakesData(Communicator &comm) {
   return {};
 }
 
-/// Both directions at once, which deadlocks where sends wait for each other.
+/// Sends in both directions at once, which deadlocks if sends wait for each
+/// other.
 Status bigMessages(Communicator &comm) {
   CollectingReceiver receiver(comm);
   CHECK(sendNumbers(comm, 1 - comm.rank(), Lane::Data, 3, size_t{8} << 20));
@@ -141,9 +143,9 @@ Status manySmallMessages(Communicator &comm) {
   return checkNumbers(all, 1, count, 0);
 }
 
-/// Sends messages to rank 1 until it has to wait, and then the rest; says by a
-/// control message when it stands still. `onWay`: how many had gone out by
-/// then.
+/// Sends messages to rank 1 until the sender has to wait, reports that by a
+/// control message, and sends the rest. Sets `onWay` to the number that had
+/// left by then.
 Status sendUntilStill(Communicator &comm, Lane lane, uint64_t count,
                       uint64_t &onWay) {
   std::atomic<uint64_t> sent{0};
@@ -154,7 +156,7 @@ Status sendUntilStill(Communicator &comm, Lane lane, uint64_t count,
       ++sent;
     }
   });
-  // Its count does not change for a while.
+  // Wait until the count has not changed for a while.
   onWay = ~uint64_t{0};
   while (sent != onWay) {
     onWay = sent;
@@ -165,11 +167,12 @@ Status sendUntilStill(Communicator &comm, Lane lane, uint64_t count,
   return status.ok() ? reported : status;
 }
 
-/// Who sends faster than the other side takes waits, so that what is on its way
-/// is bounded.
+/// A sender that is faster than the receiver waits, so the number of messages
+/// under way is bounded.
 Status backPressure(Communicator &comm) {
   constexpr uint64_t count = 40 * defaultCapacity;
-  // Those of an emulated link's receiver, and one that MPI has matched.
+  // The messages that the receiver of an emulated link keeps, and one that MPI
+  // has matched.
   constexpr uint64_t maxOnWay = 2 * defaultCapacity + 2;
   CollectingReceiver receiver(comm);
   if (comm.rank() == 1) {
@@ -192,7 +195,7 @@ Status backPressure(Communicator &comm) {
   return comm.finish(patience);
 }
 
-/// One source without room does not hold up another.
+/// A source without room does not hold up another source.
 Status roomIsPerSource(Communicator &comm) {
   constexpr uint64_t count = 3 * defaultCapacity;
   CollectingReceiver receiver(comm);
@@ -215,7 +218,8 @@ Status roomIsPerSource(Communicator &comm) {
   return {};
 }
 
-/// finish() right after the last send, with a receiver that takes its time.
+/// finish() right after the last send loses no message, even with a slow
+/// receiver.
 Status finishLosesNothing(Communicator &comm) {
   constexpr uint64_t count = 100;
   std::atomic<uint64_t> taken{0};
@@ -262,7 +266,8 @@ Status refusesBadMessages(Communicator &comm) {
   return require(!comm.finish(patience).ok(), "a second end");
 }
 
-/// Nobody is called after detach(), and what arrives then holds nothing up.
+/// No callback runs after detach(), and messages that arrive later hold nothing
+/// up.
 Status detachesQuietly(Communicator &comm) {
   constexpr uint64_t count = 3 * defaultCapacity;
   auto taken = std::make_unique<std::atomic<uint64_t>>(0);
@@ -281,8 +286,8 @@ Status detachesQuietly(Communicator &comm) {
   return comm.finish(patience);
 }
 
-/// Messages of a group come in order from each source, past data that nobody
-/// has room for, also to who has not started.
+/// Messages of the group lane come in order from each source, past data without
+/// room, and also at a rank that has not started.
 Status groupsExchange(Communicator &comm) {
   constexpr uint64_t rounds = 200;
   auto exchange = [&](size_t bytes) -> Status {
@@ -316,8 +321,8 @@ Status groupsExchange(Communicator &comm) {
                  sent.groupMessages, " messages of a group were counted");
 }
 
-/// Nobody waits longer than they want to, and who has waited in vain receives
-/// what comes later; what is there is taken, however late.
+/// receive() does not wait beyond its deadline. A later call receives what
+/// comes later, and a message that is there is taken even after the deadline.
 Status groupDeadline(Communicator &comm) {
   CollectingReceiver receiver(comm);
   const int64_t other = 1 - comm.rank();
@@ -343,11 +348,11 @@ Status groupDeadline(Communicator &comm) {
   return comm.finish(patience);
 }
 
-/// Who sends to a group faster than the other side receives waits, too, and
-/// holds up nobody else.
+/// A sender on the group lane that is faster than the receiver waits, too, and
+/// holds up no other sender.
 Status groupBackPressure(Communicator &comm) {
   constexpr uint64_t count = 20 * defaultCapacity;
-  // Of both ends, and one that MPI has matched.
+  // The messages that both ends keep, and one that MPI has matched.
   constexpr uint64_t maxOnWay = 2 * defaultCapacity + 1;
   CollectingReceiver receiver(comm);
   Bytes came;

@@ -1,12 +1,12 @@
-//===- Conformance.h - what every communicator must do --------------------===//
+//===- Conformance.h - tests that every communicator must pass ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What every communicator must do. Each case is run by all ranks of a job at
-// the same time, as threads or as processes, and ends with finish().
+// The conformance suite of communicators. All ranks of a job run each case at
+// the same time, as threads or as processes, and end it with finish().
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,28 +24,29 @@ namespace sluice::comm::test {
 struct ConformanceCase {
   const char *name;
   int64_t ranks;
-  /// Runs one rank's part; the error is the first thing that is wrong. The
-  /// communicator has not been started, and has the default limits.
+  /// Runs one rank's part, and returns the first error. The communicator has
+  /// not been started, and has the default limits.
   Status (*run)(Communicator &comm);
 };
 
 std::span<const ConformanceCase> conformanceCases();
 
-/// What gtest prints where a case fails.
+/// Prints a case as gtest shows it when it fails.
 inline std::ostream &operator<<(std::ostream &out,
                                 const ConformanceCase &which) {
   return out << which.name;
 }
 
-/// Cases that end a job badly. Rank 1 is the culprit.
+/// A case in which rank 1 ends the job in an error.
 struct FailureCase {
   const char *name;
   int64_t ranks;
-  /// As above; for the culprit's part in processes, may not return.
+  /// Like ConformanceCase::run(); where ranks are processes, rank 1's part may
+  /// not return.
   Status (*run)(Communicator &comm);
-  /// What the other ranks' receivers must be told.
+  /// The reason that the other ranks' receivers must be given.
   const char *reason;
-  /// Whether it can be done where ranks are threads of one process.
+  /// Whether the case is possible if ranks are threads of one process.
   bool inproc;
 };
 

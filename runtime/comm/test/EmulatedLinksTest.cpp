@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Two ranks whose links all are `link`.
+/// Two ranks between which all links are `link`.
 struct EmulatedPair {
   explicit EmulatedPair(EmulatedLink link) {
     job = makeInprocJob(2);
@@ -49,7 +49,8 @@ struct EmulatedPair {
 TEST(EmulatedLinks, NothingComesBeforeItsTime) {
   EmulatedPair pair({50ms, 1e6});
   auto sent = Clock::now();
-  // 20 ms each on the link, one after the other; then the latency.
+  // Each message takes 20 ms on the link, after the one before it; then comes
+  // the latency.
   for (uint64_t i = 0; i < 3; ++i)
     ASSERT_TRUE(
         pair.job[0]->send(1, Lane::Data, makeMessage(i, 20000 - 48)).ok());

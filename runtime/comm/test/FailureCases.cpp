@@ -1,4 +1,4 @@
-//===- FailureCases.cpp - how a job ends badly ----------------------------===//
+//===- FailureCases.cpp - cases in which a job ends in an error -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,8 +21,9 @@ using std::chrono::milliseconds;
 
 constexpr int64_t culprit = 1;
 
-/// Waits until every rank is there, so that the culprit acts in a job that
-/// works: each tells each; and the culprit, when it has heard from all.
+/// Waits until every rank is there, so that rank 1 acts in a job that works.
+/// Each rank sends to each other rank; rank 1 sends after it has heard from
+/// all.
 Status barrier(Communicator &comm, CollectingReceiver &receiver) {
   for (int64_t to = 0; to < comm.size(); ++to)
     if (Status s = comm.send(to, Lane::Control, makeMessage(0)); !s.ok())
@@ -37,13 +38,13 @@ Status barrier(Communicator &comm, CollectingReceiver &receiver) {
   return {};
 }
 
-/// What a rank sees of another's failure, which it must within 5 s.
+/// Returns the failure of another rank, which must be noticed within 5 s.
 Status awaitFailure(CollectingReceiver &receiver) {
   Status reason = receiver.waitForFailure(milliseconds(5000));
   return reason.ok() ? failure("no failure was seen") : reason;
 }
 
-/// The culprit's last control message comes before its reason.
+/// The last control message of a rank that aborts comes before its reason.
 Status aborts(Communicator &comm) {
   CollectingReceiver receiver(comm);
   if (Status s = barrier(comm, receiver); !s.ok())
@@ -68,7 +69,7 @@ Status aborts(Communicator &comm) {
   return failure("the disk is on fire");
 }
 
-/// A sender that waits for room ends with the job.
+/// A sender that waits for room is woken when the job ends.
 Status abortsUnderPressure(Communicator &comm) {
   CollectingReceiver receiver(comm);
   if (comm.rank() == culprit)
@@ -95,11 +96,12 @@ Status leaves(Communicator &comm) {
   if (Status s = barrier(comm, receiver); !s.ok())
     return s;
   if (comm.rank() == culprit)
-    return failure("leaves"); // the communicator goes before the receiver's end
+    // The communicator is destroyed before its receiver.
+    return failure("leaves");
   return awaitFailure(receiver);
 }
 
-/// Members of a group that wait for one that is lost.
+/// Members of a group wait for a member that is lost.
 Status lostInGroup(Communicator &comm, bool isKilled) {
   CollectingReceiver receiver(comm);
   if (Status s = barrier(comm, receiver); !s.ok())

@@ -1,4 +1,4 @@
-//===- FrameChecksTest.cpp - what is no good frame is refused -------------===//
+//===- FrameChecksTest.cpp - refusals of invalid frames -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -65,7 +65,7 @@ TEST(FrameChecks, HeadersAreChecked) {
             "frame: kind 'step' instead of 'results'");
 }
 
-/// What a frame that is changed by `change` is refused with.
+/// Returns the error with which a frame is refused that `change` has changed.
 template <typename Change>
 std::string refusal(const FrameLimits &limits, Change change) {
   FrameLimits wide = limits;
@@ -202,7 +202,7 @@ TEST(FrameChecks, AnswersAreChecked) {
   EXPECT_TRUE(results.results[0].isNotFinite);
 }
 
-/// What is wrong between a good header and good numbers.
+/// Errors in a body whose header and numbers are valid are refused.
 TEST(FrameChecks, BodiesAreChecked) {
   FrameCodec codec(plan, limitsOf(4));
   StepFrame frame;
@@ -239,7 +239,7 @@ TEST(FrameChecks, BodiesAreChecked) {
   EXPECT_THAT(message(bad), HasSubstr("padding is not zero"));
 }
 
-/// Decodes with every decoder; they must refuse or accept, and never crash.
+/// Decodes with every decoder. Each must refuse or accept, and never crash.
 void decodeAll(const FrameCodec &codec, const Bytes &bytes) {
   StepFrame step;
   ActivationRows activations;
@@ -266,7 +266,8 @@ TEST(FrameChecks, DamagedFramesDoNotCrash) {
   codec.encodeEpochs({Time(5), {maker.mark(), maker.mark()}}, frames[2]);
   for (const Bytes &frame : frames) {
     for (size_t length = 0; length < frame.size(); ++length) {
-      // Cut off, once as it is and once with a header that says so.
+      // Cut the frame off, once with its old header and once with a header of
+      // the new length.
       Bytes cut(frame.begin(), frame.begin() + int64_t(length));
       EXPECT_FALSE(codec.readHeader(cut).ok());
       if (length < frameHeaderBytes)
@@ -285,7 +286,7 @@ TEST(FrameChecks, DamagedFramesDoNotCrash) {
   }
 }
 
-/// What the API lets through, the codec carries.
+/// The codec carries every grammar that the API accepts.
 TEST(FrameChecks, TheLongestGrammarFits) {
   FrameCodec codec(plan, limitsOf(0));
   Maker maker(3);

@@ -147,7 +147,8 @@ private:
   std::mt19937_64 random;
 };
 
-/// Frames are equal where their bytes are: encoders write every field.
+/// Encodes a step frame. Frames are equal if their bytes are, since encoders
+/// write every field.
 inline Bytes encoded(const FrameCodec &codec, const StepFrame &frame,
                      const ActivationRows &rows = {}) {
   Bytes bytes;

@@ -1,4 +1,4 @@
-//===- FrameTest.cpp - what is sent comes back ----------------------------===//
+//===- FrameTest.cpp - frames are decoded as they were encoded ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 namespace {
 
 TEST(Frame, StepsComeBackAsTheyWere) {
-  StepFrame decoded; // used again, as a stage does
+  StepFrame decoded; // reused for each frame, as in a stage
   for (uint64_t seed = 0; seed < 200; ++seed) {
     Maker maker(seed);
     auto format = static_cast<ActivationFormat>(seed % 3);
@@ -149,7 +149,7 @@ TEST(Frame, TombstonesAreSmall) {
   EXPECT_TRUE(activations.data.empty());
 }
 
-/// What has no rows can have something to say all the same.
+/// A frame without rows that has orders is no tombstone.
 TEST(Frame, OrdersAreNoTombstones) {
   FrameCodec codec(plan, limitsOf(64));
   StepFrame decoded;

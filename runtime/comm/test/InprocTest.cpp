@@ -34,7 +34,8 @@ std::vector<std::unique_ptr<Communicator>> makeJob(int64_t size,
   return job;
 }
 
-/// Runs one thread for each rank; each rank's end goes when its part is done.
+/// Runs one thread for each rank. Each rank's end is destroyed when its part is
+/// done.
 std::vector<Status> runAll(std::vector<std::unique_ptr<Communicator>> job,
                            Status (*run)(Communicator &)) {
   std::vector<Status> results(job.size());
@@ -88,7 +89,8 @@ TEST_P(InprocFailure, EndsAll) {
           << "rank " << rank;
 }
 
-/// A thread can be neither stopped nor killed.
+/// The cases in which rank 1 is neither stopped nor killed, which a thread
+/// cannot be.
 std::vector<FailureCase> casesForThreads() {
   std::vector<FailureCase> cases(failureCases().begin(), failureCases().end());
   std::erase_if(cases, [](const FailureCase &each) { return !each.inproc; });
@@ -108,7 +110,7 @@ TEST(InprocCommunicator, RefusesWhatIsOverTheLimits) {
   options.messageBytes = 100;
   options.controlLimit = 2;
   auto job = makeInprocJob(2, options);
-  // Rank 1 has not started, so nothing is taken.
+  // Rank 1 has not started, so no message is taken.
   EXPECT_TRUE(job[0]->send(1, Lane::Data, Bytes(100)).ok());
   EXPECT_THAT(job[0]->send(1, Lane::Data, Bytes(101)).message(),
               HasSubstr("a message of 101 bytes, the limit is 100"));

@@ -39,7 +39,8 @@ MpiLaunch detected(const Variables &variables) {
 TEST(MpiLaunch, ByHand) {
   for (const Variables &variables :
        {Variables{},
-        // In a shell that Slurm has started, or with half of what is needed.
+        // A shell that Slurm has started, and environments that lack half of
+        // the variables.
         Variables{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}},
         Variables{{"PMI_RANK", "0"}}, Variables{{"PMIX_RANK", "0"}}}) {
     Expected<std::optional<MpiLaunch>> launch = detect(variables);
@@ -62,8 +63,9 @@ TEST(MpiLaunch, OpenMpi) {
   EXPECT_EQ(launch.library, "libmpi.so.40");
 }
 
-/// A place on a machine is the launcher's to say: where ranks go round (`mpirun
-/// --map-by node` over two machines of two), 0 and 2 are on one.
+/// Only the launcher knows a rank's place on its machine: where ranks alternate
+/// between machines (`mpirun --map-by node` over two machines of two ranks), 0
+/// and 2 share one.
 TEST(MpiLaunch, PlacesOfACyclicMapping) {
   const char *places[] = {"0", "0", "1", "1"};
   for (int rank = 0; rank < 4; ++rank) {
@@ -117,11 +119,12 @@ TEST(MpiLaunch, PlacesThatSlurmSays) {
     MpiLaunch launch = detected(variables);
     EXPECT_EQ(launch.localRank, 1);
     EXPECT_FALSE(launch.localSize);
-    // Of the daemon that has started the rank: MPI's own word counts.
+    // The variables of the daemon that has started the rank do not count; MPI's
+    // own do.
     variables["SLURM_PROCID"] = "1";
     EXPECT_FALSE(detected(variables).localRank);
   }
-  // Hydra's word comes first: its daemons are Slurm's tasks.
+  // Hydra's variables come first, since its daemons are Slurm's tasks.
   EXPECT_EQ(detected({{"PMI_RANK", "0"},
                       {"PMI_SIZE", "8"},
                       {"MPI_LOCALRANKID", "3"},

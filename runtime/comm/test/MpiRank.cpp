@@ -5,10 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
+// Runs one rank's part of a case of the conformance suite:
+//
 //   mpirun -n N SluiceCommMpiTest CASE [emulated]
 //
-// One rank's part of a case of the conformance suite. Prints 'rank R: CASE:
-// passed' and exits with 0, or prints what is wrong and exits with 1.
+// It prints 'rank R: CASE: passed' and exits with 0, or prints the error and
+// exits with 1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,8 +46,8 @@ int say(int64_t rank, const char *name, const Status &status) {
   return status.ok() ? 0 : 1;
 }
 
-/// MPI finds the place among this machine's ranks that the launcher names;
-/// where that is silent, all ranks are on this machine.
+/// Checks that MPI finds the local rank and size that the launcher has set. If
+/// the launcher has set none, all ranks must be on this machine.
 Status checkPlace(const MpiLaunch &said, const MpiLaunch &found) {
   if (found.localRank == said.localRank.value_or(said.rank) &&
       found.localSize == said.localSize.value_or(said.size))
@@ -67,7 +69,7 @@ int main(int argc, char **argv) {
     return say(-1, argv[1], failure("not launched by MPI"));
   int64_t rank = (*launch)->rank;
   const MpiLaunch said = **launch;
-  // MPI is asked for what the launcher has said.
+  // Hide what the launcher has set, so that MPI is asked.
   (*launch)->localRank.reset();
   (*launch)->localSize.reset();
   Expected<std::unique_ptr<Communicator>> made = connectMpi(**launch);

@@ -56,7 +56,7 @@ constexpr Launcher launchers[] = {
     {"openmpi", openMpiRun, openMpiOptions},
     {"mpich", mpichRun, "-iface lo"},
 };
-/// The same over sockets, for what differs there.
+/// The launchers with their sockets, for what differs there.
 constexpr Launcher socketLaunchers[] = {
     {"openmpi_tcp", openMpiRun,
      "--allow-run-as-root --oversubscribe --bind-to none "
@@ -65,9 +65,9 @@ constexpr Launcher socketLaunchers[] = {
      "-iface lo -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES lo"},
 };
 
-/// Only this project's code is checked. The leak checker would report what MPI
-/// keeps to the end; and UCX, which MPICH uses, writes over functions in memory
-/// that the sanitizers have replaced.
+/// Only this project's code is checked. The leak checker would report memory
+/// that MPI keeps until the end. UCX, which MPICH uses, overwrites functions in
+/// memory that the sanitizers have replaced.
 #if __has_feature(address_sanitizer)
 constexpr const char *sanitizerSettings =
     "ASAN_OPTIONS=detect_leaks=0 UCX_MEM_MMAP_HOOK_MODE=none ";
@@ -79,19 +79,19 @@ constexpr const char *sanitizerSettings =
 constexpr const char *sanitizerSettings = "";
 #endif
 
-/// What gtest prints where a case fails.
+/// Prints a launcher as gtest shows it when a case fails.
 [[maybe_unused]] std::ostream &operator<<(std::ostream &out,
                                           const Launcher &launcher) {
   return out << launcher.name;
 }
 
 struct Outcome {
-  int status = 0; ///< exit status; 128 + signal
+  int status = 0; ///< exit status, or 128 + signal
   double seconds = 0;
   std::string output; ///< of all ranks and the launcher
 };
 
-/// Runs a command, whose words are separated by spaces.
+/// Runs a command whose words are separated by spaces.
 Outcome runCommand(const std::string &command) {
   std::istringstream stream(command);
   std::vector<std::string> words(std::istream_iterator<std::string>(stream),
@@ -130,7 +130,7 @@ Outcome runCommand(const std::string &command) {
   return outcome;
 }
 
-/// Runs a case with its ranks. What hangs is ended after 60 s.
+/// Runs a case with its ranks. Kills it after 60 s.
 Outcome launch(const Launcher &launcher, int64_t ranks,
                const std::string &arguments,
                const std::string &environment = "") {
@@ -140,7 +140,8 @@ Outcome launch(const Launcher &launcher, int64_t ranks,
       sanitizerSettings + environment + " timeout -k 2 60 " + launcher.command +
       " " + launcher.options + " -n " + std::to_string(ranks) + " " +
       SLUICE_MPI_TEST + " " + arguments);
-  // A rank that is to fail does not show it by its status.
+  // A rank that is expected to fail does not show a sanitizer's report by its
+  // status.
   EXPECT_THAT(outcome.output, testing::Not(HasSubstr("Sanitizer: ")));
   return outcome;
 }
@@ -206,8 +207,8 @@ INSTANTIATE_TEST_SUITE_P(
 class MpiFailure
     : public testing::TestWithParam<std::tuple<Launcher, FailureCase>> {};
 
-/// Each ends the whole job. The cases themselves say whether a rank that lives
-/// has seen it within 5 s.
+/// Each case ends the whole job. Its code checks that a rank that lives has
+/// seen that within 5 s.
 TEST_P(MpiFailure, EndsTheJob) {
   auto [launcher, which] = GetParam();
   SKIP_WITHOUT(launcher);
@@ -217,7 +218,7 @@ TEST_P(MpiFailure, EndsTheJob) {
   EXPECT_THAT(outcome.output, testing::Not(HasSubstr("no failure was seen")));
   EXPECT_THAT(outcome.output, HasSubstr(which.reason));
   if (std::string_view(which.name).starts_with("killed")) {
-    // Here it is the launcher that notices, and says so.
+    // In this case the launcher notices the failure and reports it.
     EXPECT_THAT(outcome.output, testing::ContainsRegex("signal 9|SIGNAL: 9|"
                                                        "EXIT CODE: 9"));
     EXPECT_LT(outcome.seconds, 20);

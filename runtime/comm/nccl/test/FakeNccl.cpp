@@ -1,4 +1,4 @@
-//===- FakeNccl.cpp - an NCCL between threads -----------------------------===//
+//===- FakeNccl.cpp - an NCCL for ranks that are threads ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,10 +21,10 @@ using cuda::emulator::EmulatedStream;
 
 namespace {
 
-/// How often a call says that it is in progress.
+/// How many polls report that a call is in progress.
 constexpr int questionsOfACall = 2;
 
-/// How long an abort waits for graphs before that is taken for a deadlock.
+/// How long an abort waits for graphs before the wait counts as a deadlock.
 constexpr std::chrono::seconds graphPatience{20};
 
 All &all() {
@@ -32,7 +32,7 @@ All &all() {
   return state;
 }
 
-/// Of the calling thread: operations between group calls.
+/// The operations of the calling thread between its group calls.
 struct Group {
   int depth = 0;
   std::vector<Operation> operations;
@@ -47,8 +47,8 @@ EmulatedStream &streamOf(cuda::Stream stream) {
 
 using Lock = std::unique_lock<std::mutex>;
 
-/// Counts the call; whether it is the one that is to fail. No other does: what
-/// else fails then has been told of it.
+/// Counts the call, and returns whether this call must fail. Other calls then
+/// fail only through what they are told of this failure.
 bool fails(const std::string &name) {
   All &state = all();
   int before = state.calls[name]++;
@@ -72,7 +72,7 @@ bool isInProgress(const Comm &comm) {
          (comm.isFinalizing && world.finalized < world.ranks);
 }
 
-/// The beginning of each call that may not be made while one is in progress.
+/// Begins each call that may not be made while another is in progress.
 NcclResult begin(const char *name, NcclComm handle,
                  std::shared_ptr<Comm> &comm) {
   bool isFailing = fails(name);
@@ -112,7 +112,8 @@ void receive(Lock &lock, Comm &comm, const Operation &operation) {
   all().changed.notify_all();
 }
 
-/// In the stream: all sends of a group are offered before one is awaited.
+/// Transfers in the stream. All sends of a group are offered before one is
+/// awaited.
 void transfer(const std::shared_ptr<Comm> &comm,
               const std::vector<Operation> &operations) {
   All &state = all();
@@ -140,15 +141,15 @@ void transfer(const std::shared_ptr<Comm> &comm,
       receive(lock, *comm, each);
   for (const std::shared_ptr<Sent> &sent : offered)
     state.changed.wait(lock, [&] { return comm->isOver || sent->isTaken; });
-  // The memory of what has not been taken may go.
+  // The memory of sends that were not taken may be freed.
   for (const std::shared_ptr<Sent> &sent : offered)
     if (!sent->isTaken)
       for (auto &[ranks, channel] : comm->world->channels)
         std::erase(channel, sent);
 }
 
-/// A nonblocking communicator gives its work to the stream later than the call
-/// returns, from a thread of its own.
+/// Gives work to the stream after the call has returned, from another thread,
+/// as a nonblocking communicator does.
 NcclResult submit(Comm &comm, cuda::Stream stream,
                   std::vector<Operation> operations) {
   comm.questions = questionsOfACall;
@@ -156,10 +157,10 @@ NcclResult submit(Comm &comm, cuda::Stream stream,
   return NcclResult::InProgress;
 }
 
-/// Of work that a graph has captured, until the graph is destroyed.
+/// Marks work that a graph has captured, until the graph is destroyed.
 class InGraph {
 public:
-  /// With the lock.
+  /// Called with the lock held.
   explicit InGraph(std::shared_ptr<Comm> given) : comm(std::move(given)) {
     ++comm->graphs;
     ++comm->world->graphs;
@@ -177,7 +178,7 @@ private:
   std::shared_ptr<Comm> comm;
 };
 
-/// The call that was in progress is over.
+/// Completes the call that was in progress.
 void launch(const std::shared_ptr<Comm> &comm) {
   Launch given = std::move(*comm->launch);
   EmulatedStream &stream = streamOf(given.stream);
@@ -329,7 +330,7 @@ NcclResult commRevoke(NcclComm handle, int flags) {
   std::shared_ptr<Comm> comm = find(handle);
   if (!comm || flags != 0 || isFailing)
     return NcclResult::InvalidArgument;
-  // Until it has been asked for often enough, what is in streams goes on.
+  // Work in streams goes on until revoking has been polled often enough.
   comm->isRevoking = true;
   comm->questions = questionsOfACall;
   comm->launch.reset();
@@ -341,9 +342,9 @@ NcclResult commRevoke(NcclComm handle, int flags) {
   std::abort();
 }
 
-/// Ends what is in streams, and then waits for graphs, which is so of blocking
-/// communicators and others: each rank for its own, and the last one of the
-/// process for all. (NCCL has the last one wait alone.)
+/// Ends the work in streams, and then waits for graphs, also for a nonblocking
+/// communicator. Each rank waits for its own graphs, and the last rank of the
+/// process for all. (In NCCL only the last rank waits.)
 NcclResult commAbort(NcclComm handle) {
   Lock lock(all().mutex);
   bool isFailing = fails("ncclCommAbort");

@@ -1,27 +1,31 @@
-//===- FakeNccl.h - an NCCL between threads -------------------------------===//
+//===- FakeNccl.h - an NCCL for ranks that are threads --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
+// Implements NCCL's functions for ranks that are threads with a device each:
+//
 //   FakeNccl::reset({});
 //   Expected<NcclLibrary> nccl = makeNccl(FakeNccl::functions());
 //
-// NCCL's functions for ranks that are threads with a device each. Takes
-// the freedoms of a nonblocking communicator: each call is in progress for
-// some questions and its work is in the stream only then, a transfer lasts
-// until both sides are there, revoking is done when it has been asked for.
-// Whoever does not keep the rules gets an error: a call while another is in
-// progress, other work in its stream meanwhile, a blocking communicator, sends
-// and receives of different lengths. Aborting waits for graphs that have work
-// of the communicator: where nobody destroys them, or where it has been revoked
-// and NCCL would not wait, the process ends.
+// It takes the freedoms of a nonblocking communicator: each call is in progress
+// for some polls, and its work is in the stream only after that; a transfer
+// lasts until both sides are there; revoking is done only once it has been
+// polled.
 //
-// Streams are EmulatedStreams: of ThreadDevices in unit tests; of emulated GPUs
-// in executables, which open FakeNcclLibrary.cpp.
+// A caller that breaks the rules gets an error: a call while another is in
+// progress, other work in its stream meanwhile, a blocking communicator, or
+// sends and receives of different lengths. Aborting waits for graphs that have
+// captured the communicator's work. If these are not destroyed, or if the
+// communicator has been revoked, so that NCCL would not wait, the process ends.
 //
-// A fault is at one rank. Others hear of it only from who has seen it.
+// Streams are EmulatedStreams: those of ThreadDevices in unit tests, or those
+// of emulated GPUs in executables, which open FakeNcclLibrary.cpp.
+//
+// A fault happens at one rank. Other ranks learn of it only from a rank that
+// has noticed it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,25 +43,29 @@ public:
   struct Faults {
     int version = 22809;
     bool hasRevoke = true;
-    /// The `failAfter`-th call of this name fails, from 0.
+    /// The call of this name that follows `failAfter` others fails.
     std::string failingCall;
     int failAfter = 0;
-    /// This rank of a communicator never joins, as far as others see.
+    /// This rank of each communicator never joins, as far as the other ranks
+    /// see.
     int missingRank = -1;
-    /// The n-th transfer of this rank of a communicator, from 0, never begins;
-    /// or the rank is told there that another is lost.
+    /// The transfer of this number, from 0, of rank `faultyRank` of each
+    /// communicator never begins; or that rank is told there that another rank
+    /// is lost.
     int faultyRank = 0;
     int stuckTransfer = -1;
     int lostTransfer = -1;
   };
 
-  /// Forgets everything. While nobody uses it.
+  /// Forgets all state. Must not be called while the fake is in use.
   static void reset(const Faults &faults);
   static NcclFunctions functions();
 
-  /// Calls so far: "ncclSend".
+  /// Returns the number of calls of a function so far; `name` is for example
+  /// "ncclSend".
   static int calls(const std::string &name);
-  /// Communicators that have been neither destroyed nor aborted.
+  /// Returns the number of communicators that were neither destroyed nor
+  /// aborted.
   static int open();
 };
 

@@ -1,13 +1,13 @@
-//===- FakeNcclLibrary.cpp - a libnccl for emulated GPUs ------------------===//
+//===- FakeNcclLibrary.cpp - the fake NCCL as a shared library ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The fake NCCL as a shared library, which executables for tests open in the
-// place of NVIDIA's: SLUICE_NCCL_LIBRARY names it. For ranks of one process,
-// whose GPUs are emulated. The environment plants faults:
+// The fake NCCL as a shared library, which test executables open in place of
+// NVIDIA's: SLUICE_NCCL_LIBRARY names it. It serves ranks of one process whose
+// GPUs are emulated. Environment variables plant faults:
 //
 //   SLUICE_FAKE_NCCL_STUCK=N   the N-th transfer of each way never begins
 //   SLUICE_FAKE_NCCL_LOST=N    at the N-th transfer of each way, its sender is

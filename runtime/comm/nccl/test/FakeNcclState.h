@@ -1,4 +1,4 @@
-//===- FakeNcclState.h - what the fake NCCL keeps -------------------------===//
+//===- FakeNcclState.h - the state of the fake NCCL -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,14 +26,14 @@ struct Sent {
   bool isTaken = false;
 };
 
-/// The ranks with one id.
+/// The ranks that share one id.
 struct FakeWorld {
   int ranks = 0;
   int joined = 0;
   int finalized = 0;
   int departed = 0; ///< ranks that have begun to abort, or are destroyed
   int graphs = 0;   ///< of all ranks
-  /// By (from, to).
+  /// The sends that were offered, by (from, to).
   std::map<std::pair<int, int>, std::deque<std::shared_ptr<Sent>>> channels;
 };
 
@@ -44,27 +44,28 @@ struct Operation {
   int peer = 0;
 };
 
-/// What a call has been given, and its stream has not.
+/// Work that a call was given and that is not in its stream yet.
 struct Launch {
   cuda::Stream stream = nullptr;
   std::vector<Operation> operations;
-  uint64_t enteredBefore = 0; ///< work that the stream had got
+  /// How much work the stream had been given before.
+  uint64_t enteredBefore = 0;
 };
 
 struct Comm {
   std::shared_ptr<FakeWorld> world;
   int rank = 0;
-  bool isOver = false; ///< aborted or revoked: what is in streams ends
+  bool isOver = false; ///< aborted or revoked: work in streams ends
   bool isJoining = true, isFinalizing = false, isRevoking = false;
-  int questions = 0; ///< still to be answered by "in progress"
+  int questions = 0; ///< how many polls are still answered by "in progress"
   int transfers = 0;
-  int graphs = 0; ///< pieces of work that are captured, and may run yet
+  int graphs = 0; ///< captured pieces of work that may still run
   std::optional<Launch> launch;
   NcclResult error = NcclResult::Success;
   const char *said = "";
 };
 
-/// Everything, under one lock.
+/// The whole state, guarded by one lock.
 struct All {
   std::mutex mutex;
   std::condition_variable changed;

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Over threads and the fake NCCL: ranks of one process with a device each, rows
-// by every way between them. Nothing of NCCL or of a device may be left.
+// Runs the suite over threads and the fake NCCL: the ranks of one process have
+// a device each, and rows travel by every way between them. No handle of NCCL
+// or of a device may be left at the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(, NcclConformance,
                                            conformanceCases().end()),
                          [](const auto &info) { return caseName(info); });
 
-/// What the suite is about has happened; and each way's greeting.
+/// The suite's rows have travelled by NCCL, after the greeting of each way.
 TEST(NcclSuite, RowsTravelByNccl) {
   auto found = std::find_if(conformanceCases().begin(),
                             conformanceCases().end(), [](const auto &each) {
@@ -89,7 +90,8 @@ TEST_P(NcclFailure, EndsAll) {
             FakeNccl::calls("ncclCommAbort"));
 }
 
-/// A thread can be neither stopped nor killed.
+/// The cases in which rank 1 is neither stopped nor killed, which a thread
+/// cannot be.
 std::vector<FailureCase> casesForThreads() {
   std::vector<FailureCase> cases(failureCases().begin(), failureCases().end());
   std::erase_if(cases, [](const FailureCase &each) { return !each.inproc; });

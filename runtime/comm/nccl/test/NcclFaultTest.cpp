@@ -1,12 +1,12 @@
-//===- NcclFaultTest.cpp - what NCCL and devices can do to a job ----------===//
+//===- NcclFaultTest.cpp - faults of NCCL and of devices ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Two ranks, and rows from 0 to 1. Whatever fails, both end soon, with a reason
-// that says what it was.
+// Two ranks send rows from 0 to 1. After any fault both end soon, with an error
+// that names the fault.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// What an end must be sooner than, all told.
+/// The longest time until the end in total.
 constexpr milliseconds soon{10000};
 
 NcclOptions oneWay() {
@@ -40,14 +40,14 @@ NcclOptions oneWay() {
   return options;
 }
 
-/// For those that test what is not awaited for ever.
+/// Options for tests of waits that must end.
 NcclOptions impatient() {
   NcclOptions options = oneWay();
   options.setup = options.patience = milliseconds(500);
   return options;
 }
 
-/// A rank with its device and what it has got.
+/// A rank with its device and the messages that it has got.
 struct Rank {
   int64_t number = 0;
   ThreadDevice device;
@@ -60,8 +60,8 @@ struct Rank {
   }
 };
 
-/// Connects a rank, runs `body` in it, and leaves. What is left of its device
-/// then is an error.
+/// Connects a rank, runs `body` in it, and leaves. It is an error if handles of
+/// its device are left then.
 template <typename Body>
 Status runRank(int64_t number, std::unique_ptr<Communicator> base,
                const NcclLibrary &nccl, const NcclOptions &options, Body body) {
@@ -85,7 +85,8 @@ Status runRank(int64_t number, std::unique_ptr<Communicator> base,
   return status;
 }
 
-/// Runs `body` in both ranks. What is left of NCCL at the end is an error.
+/// Runs `body` in both ranks. It is an error if handles of NCCL are left at the
+/// end.
 template <typename Body>
 std::vector<Status> runPair(const FakeNccl::Faults &faults, Body body,
                             const NcclOptions &options = oneWay()) {
@@ -101,7 +102,7 @@ std::vector<Status> runPair(const FakeNccl::Faults &faults, Body body,
   return results;
 }
 
-/// Sends rows until it fails, or waits for the failure.
+/// Sends rows until that fails, or waits for the failure.
 Status untilItFails(Rank &rank) {
   CollectingReceiver receiver(*rank.comm);
   if (rank.number == 0)
@@ -128,7 +129,7 @@ TEST(NcclFault, ACallFails) {
   }
 }
 
-/// Rank 0 has no NCCL: it is told by the base alone.
+/// Rank 0 has no NCCL, so it learns of the failure only over the base.
 TEST(NcclFault, WhoLeavesAfterAFailureEndsTheJobByIt) {
   FakeNccl::Faults faults;
   faults.failingCall = "ncclSend";
@@ -176,7 +177,7 @@ TEST(NcclFault, ATransferThatNeverEnds) {
       Each(says("a transfer of 100 bytes has not ended within 500 ms")));
 }
 
-/// The first bytes are the way's own: no step waits for its setting up.
+/// The first bytes belong to the way, so no step waits for its set-up.
 TEST(NcclFault, AGreetingThatDoesNotCome) {
   FakeNccl::Faults faults;
   faults.stuckTransfer = 0;
@@ -200,7 +201,7 @@ TEST(NcclFault, ARankThatNeverJoins) {
     faults.missingRank = missing;
     std::vector<Status> results =
         runPair(faults, [](Rank &) { return Status(); }, impatient());
-    // Who has joined may see the other's end first.
+    // A rank that has joined may first see that the other has ended.
     EXPECT_THAT(results, Each(AnyOf(says("has not joined within 500 ms"),
                                     says("has left before the end"))));
   }
@@ -247,8 +248,8 @@ TEST(NcclFault, ADeviceFails) {
   EXPECT_THAT(results, Each(says("rank 0: cuMemcpyDtoDAsync: misaligned")));
 }
 
-/// To abort a communicator NCCL waits for its device, which does not end. The
-/// other rank's is aborted.
+/// NCCL waits for the device when it aborts a communicator, and this device
+/// never ends. The communicator of the other rank is aborted.
 TEST(NcclFault, ADeviceThatIsGivenUpIsNotWaitedFor) {
   FakeNccl::reset({});
   NcclLibrary nccl = *makeNccl(FakeNccl::functions());
@@ -271,7 +272,7 @@ TEST(NcclFault, ADeviceThatIsGivenUpIsNotWaitedFor) {
   EXPECT_EQ(FakeNccl::open(), 1);
 }
 
-/// A cancel is not behind rows that do not come.
+/// A control message does not wait behind rows that do not come.
 TEST(NcclFault, ControlOvertakesAStuckTransfer) {
   FakeNccl::Faults faults;
   faults.stuckTransfer = 1;
@@ -294,8 +295,8 @@ TEST(NcclFault, ControlOvertakesAStuckTransfer) {
       options);
 }
 
-/// Who holds what has come holds the sender up, and nobody else; room comes
-/// back in whatever order it is given.
+/// A receiver that keeps payloads holds up their sender, and no other rank.
+/// Room is freed in whatever order payloads are given back.
 TEST(NcclCommunicator, WaitsForRoom) {
   std::vector<Status> results = runPair({}, [](Rank &rank) -> Status {
     CollectingReceiver receiver(*rank.comm);
@@ -324,8 +325,8 @@ TEST(NcclCommunicator, WaitsForRoom) {
   EXPECT_THAT(results, Each(Property(&Status::ok, true)));
 }
 
-/// What is before the rows in the sender's stream takes longer than a transfer
-/// may: nobody waits for it in a kernel.
+/// The work that precedes the rows in the sender's stream takes longer than a
+/// transfer may. No kernel waits for it.
 TEST(NcclCommunicator, RowsAreAnnouncedWhenTheyAreThere) {
   std::vector<Status> results = runPair(
       {},
@@ -338,7 +339,7 @@ TEST(NcclCommunicator, RowsAreAnnouncedWhenTheyAreThere) {
           });
           EXPECT_TRUE(rank.send(200).ok());
         } else {
-          // The first does not wait for the second.
+          // The first message does not wait for the second.
           EXPECT_TRUE(
               receiver.waitFor([](const auto &all) { return all.size() == 1; },
                                milliseconds(1000)));

@@ -1,4 +1,4 @@
-//===- NcclGroupTest.cpp - collectives of a group of GPUs -----------------===//
+//===- NcclGroupTest.cpp - tests of a group of GPUs -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,7 +27,8 @@ namespace {
 using std::chrono::milliseconds;
 using Values = std::vector<float>;
 
-/// What member `from` gives to member `to`: of another length for each.
+/// Returns what member `from` gives to member `to`: each pair has another
+/// length.
 Values numbersOf(int from, int to) {
   Values values(static_cast<size_t>(50 + 10 * from + to));
   std::iota(values.begin(), values.end(), static_cast<float>(1000 * from + to));
@@ -39,7 +40,8 @@ struct Member {
   std::unique_ptr<NcclGroup> group;
   cuda::Stream stream = nullptr;
 
-  /// Until the stream is done or the group has failed; it is done then as well.
+  /// Waits until the stream is done or the group has failed, after which the
+  /// stream is done as well.
   Status await() {
     cuda::Event event = *device.makeEvent();
     Status status = device.record(event, stream);
@@ -53,7 +55,7 @@ struct Member {
   }
 };
 
-/// What connects the members besides NCCL: who fails tells the others.
+/// Connects the members outside NCCL: a member that fails tells the others.
 class Base {
 public:
   void join(NcclGroup &group) {
@@ -79,7 +81,7 @@ private:
   Status reported;
 };
 
-/// For tests of who does not come.
+/// Options for tests of members that do not come.
 NcclGroupOptions impatient() {
   NcclGroupOptions options;
   options.setup = std::chrono::seconds(3);
@@ -127,7 +129,7 @@ std::vector<Status> runGroup(int members, const FakeNccl::Faults &faults,
   return results;
 }
 
-/// Everyone's numbers to everyone.
+/// Exchanges numbers between all members.
 Status exchange(Member &member) {
   const int self = member.group->member();
   std::vector<Values> gives, gets;
@@ -165,7 +167,7 @@ TEST(NcclGroup, AllGetWhatAllGive) {
       EXPECT_TRUE(each.ok()) << each.message();
 }
 
-/// A member may have nothing for others, as all but the first have at a
+/// A member may have nothing for the others, as all but the first have at a
 /// checkpoint.
 TEST(NcclGroup, OnlyTheFirstGives) {
   auto results = runGroup(3, {}, [](Member &member) -> Status {
@@ -187,8 +189,8 @@ TEST(NcclGroup, OnlyTheFirstGives) {
     EXPECT_TRUE(each.ok()) << each.message();
 }
 
-/// One of them is told of a lost rank by NCCL, the other by what connects them
-/// besides.
+/// NCCL tells one member of a lost rank, and what connects the members outside
+/// NCCL tells the other.
 TEST(NcclGroup, ALostMemberEndsWhatIsInStreams) {
   for (int faulty : {0, 1}) {
     FakeNccl::Faults faults;
@@ -216,9 +218,9 @@ TEST(NcclGroup, OnlyTheBaseTells) {
     EXPECT_EQ(each.message(), "rank 1: its machine is on fire");
 }
 
-/// As an executor has them: a step is a graph, and the graph goes when the
-/// group has failed. Aborting waits for that, and nobody here may wait for
-/// aborting.
+/// Launches graphs as an executor does: a step is a graph, and the graph is
+/// destroyed when the group has failed. Aborting waits for that, so this must
+/// not wait for the abort.
 Status launchUntilItFails(Member &member, int max) {
   std::vector<uint64_t> mine(size_t(member.group->members()), 1), theirs = mine;
   std::vector<cuda::DeviceGroup::Piece> out, in;
@@ -226,7 +228,7 @@ Status launchUntilItFails(Member &member, int max) {
     out.push_back({reinterpret_cast<cuda::DeviceAddress>(&mine[other]), 8});
     in.push_back({reinterpret_cast<cuda::DeviceAddress>(&theirs[other]), 8});
   }
-  // Several exchanges: those behind the one that is broken off end as well.
+  // There are several exchanges: those after the aborted one must end as well.
   const std::vector<cuda::GraphNode> nodes(
       3, cuda::CapturedNode{[&](cuda::Stream stream) {
         return member.group->exchange(out, in, stream);
@@ -238,7 +240,7 @@ Status launchUntilItFails(Member &member, int max) {
     if (Status done = member.await(); status.ok())
       status = done;
   }
-  // One that was begun when the group had failed.
+  // Launch once more, after the group has failed.
   if (graph && !status.ok()) {
     EXPECT_TRUE(member.device.launch(*graph, member.stream).ok());
     EXPECT_TRUE(member.device.synchronize(member.stream).ok());
@@ -264,7 +266,7 @@ TEST(NcclGroup, GraphsOfTheGroupGoAfterItHasFailed) {
   EXPECT_EQ(FakeNccl::calls("ncclCommRevoke"), 0);
 }
 
-/// Also where NCCL says so itself.
+/// The same holds if NCCL itself reports the failure.
 TEST(NcclGroup, GraphsOfTheGroupGoAfterNcclHasFailed) {
   FakeNccl::Faults faults;
   faults.lostTransfer = 5;
@@ -284,7 +286,7 @@ TEST(NcclGroup, AMemberThatDoesNotCome) {
     EXPECT_EQ(each.message(), "NCCL: the set-up of a group takes too long");
 }
 
-/// Where it is late for the first bytes, which connect the two.
+/// A member is late for the first bytes, which connect it.
 TEST(NcclGroup, AMemberThatDoesNotGreet) {
   FakeNccl::Faults faults;
   faults.stuckTransfer = 0;
@@ -294,7 +296,8 @@ TEST(NcclGroup, AMemberThatDoesNotGreet) {
               "NCCL: the first bytes between members take too long");
 }
 
-/// Even when the exchange has been broken off: who waits gives the device up.
+/// A device may not answer even after the exchange was aborted; a member that
+/// waits for it gives the device up.
 TEST(NcclGroup, ADeviceThatDoesNotAnswerIsNotWaitedFor) {
   FakeNccl::reset({});
   NcclLibrary nccl = *makeNccl(FakeNccl::functions());
@@ -316,7 +319,7 @@ TEST(NcclGroup, ACallFails) {
        {"ncclSend", "ncclRecv", "ncclGroupStart", "ncclGroupEnd"}) {
     FakeNccl::Faults faults;
     faults.failingCall = call;
-    faults.failAfter = 2; // the greetings are before
+    faults.failAfter = 2; // the greetings come first
     Base base;
     for (const Status &each :
          runGroup(2, faults, exchangeUntilItFails, {}, &base))

@@ -1,11 +1,11 @@
-//===- NcclHeaderTest.cpp - our declarations against nccl.h ---------------===//
+//===- NcclHeaderTest.cpp - our declarations compared with nccl.h ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Compiled where nccl.h is installed.
+// Compiled only if nccl.h is installed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,7 +48,7 @@ SAME_PLACE(maxBlocks, maxCTAs);
 SAME_PLACE(network, netName);
 SAME_PLACE(splitShare, splitShare);
 
-/// The same number of parameters, each as wide.
+/// Equal for functions with the same number of parameters of the same sizes.
 template <typename> struct Shape;
 template <typename Result, typename... Arguments>
 struct Shape<Result (*)(Arguments...)> {

@@ -1,4 +1,4 @@
-//===- NcclJob.h - ranks as threads, with a device each -------------------===//
+//===- NcclJob.h - jobs whose ranks are threads with a device each --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@
 
 namespace sluice::comm::test {
 
-/// Every way between `size` ranks, and short patience.
+/// Returns options with every way between `size` ranks.
 inline NcclOptions optionsForAll(int64_t size) {
   NcclOptions options;
   for (int64_t from = 0; from < size; ++from)
@@ -26,7 +26,7 @@ inline NcclOptions optionsForAll(int64_t size) {
   return options;
 }
 
-/// Connects as an application does, and breaks the job where that fails.
+/// Connects as an application does, and breaks the job if that fails.
 inline Expected<std::unique_ptr<NcclCommunicator>>
 connected(std::unique_ptr<Communicator> base, const NcclLibrary &library,
           cuda::Device *device, const NcclOptions &options) {
@@ -39,8 +39,8 @@ connected(std::unique_ptr<Communicator> base, const NcclLibrary &library,
   return status;
 }
 
-/// Runs `body(rank, base)` for each rank of an inproc job, one thread each, and
-/// gives what they return.
+/// Runs `body(rank, base)` for each rank of an in-process job, each on its own
+/// thread, and returns their results.
 inline std::vector<Status> runJob(
     int64_t size,
     const std::function<Status(int64_t, std::unique_ptr<Communicator>)> &body) {

@@ -40,8 +40,8 @@ TEST(NcclLibrary, SaysWhatIsMissing) {
               HasSubstr("libm.so.6: has no ncclGetVersion"));
 }
 
-/// The real library, where it is: it opens without a GPU, and its error has its
-/// own words.
+/// Opens the real library if it is installed. It opens without a GPU, and its
+/// errors have its own texts.
 TEST(NcclLibrary, RealOneOpens) {
   Expected<NcclLibrary> nccl = openNccl();
   if (!nccl)
@@ -72,7 +72,8 @@ TEST(NcclLibrary, ErrorsHaveBothTexts) {
   EXPECT_THAT(link.settled().status().message(), HasSubstr("a planned fault"));
 }
 
-/// The fake itself: who does not wait for the end of a call is told.
+/// Tests the fake itself: a caller that does not wait for the end of a call
+/// gets an error.
 TEST(FakeNccl, CallsMustSettle) {
   FakeNccl::reset({});
   NcclLibrary nccl = *makeNccl(FakeNccl::functions());
@@ -113,8 +114,8 @@ TEST(MirrorRing, GoesRound) {
   EXPECT_EQ(ring.take(1024), 0) << "all of it, once it is empty";
 }
 
-/// Where the end is too short for a region, it begins at the start, and never
-/// runs into the oldest one.
+/// A region for which the end is too short begins at the start, and never
+/// overlaps the oldest region.
 TEST(MirrorRing, RegionsNeverOverlap) {
   constexpr int64_t size = 64 * 256;
   MirrorRing ring(size);

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Skipped, with the reason, where there is no GPU or no libnccl. NCCL before
-// 2.30 allows one rank on a GPU: then the cases that a single rank can play,
-// which sends itself rows. From 2.30 on, also those of two ranks.
+// Skipped, with the reason, if there is no GPU or no libnccl. NCCL before 2.30
+// allows one rank on a GPU, so only the cases that a single rank can run are
+// run, in which it sends rows to itself. From 2.30 on, the cases of two ranks
+// are run as well.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +27,7 @@ using namespace sluice::comm::test;
 
 namespace {
 
-/// Those that hold for any number of ranks.
+/// The cases that hold for any number of ranks.
 constexpr std::string_view playableAlone[] = {
     "all-pairs-in-order", "many-small-messages", "finish-loses-nothing",
     "refuses-bad-messages"};
@@ -42,7 +43,7 @@ int64_t ranksHere(const ConformanceCase &which, int version) {
 class NcclReal : public testing::TestWithParam<ConformanceCase> {};
 
 TEST_P(NcclReal, Holds) {
-  // Before the library looks.
+  // Set before the library reads it.
   setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", /*overwrite=*/0);
   Expected<NcclLibrary> nccl = openNccl();
   if (!nccl)

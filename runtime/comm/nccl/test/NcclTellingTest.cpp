@@ -1,13 +1,12 @@
-//===- NcclTellingTest.cpp - who hears that NCCL has failed, and when -----===//
+//===- NcclTellingTest.cpp - reports of a failure of NCCL -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Under MPI the end of the job is the end of all its processes. So everybody
-// hears of a failure before that, and has a moment to tell users; but only
-// that.
+// Under MPI, all processes end when the job ends. So every rank learns of a
+// failure before that and gets a moment to tell its users, but no longer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +38,7 @@ using Aborts = std::array<std::atomic<int>, 2>;
 
 int total(const Aborts &aborts) { return aborts[0] + aborts[1]; }
 
-/// Says when the job is ended, and otherwise is the communicator under it.
+/// Counts the calls of abort(), and otherwise is the communicator under it.
 class WatchedBase final : public Communicator {
 public:
   WatchedBase(std::unique_ptr<Communicator> inner, Aborts &aborts)
@@ -73,7 +72,7 @@ private:
   Aborts &aborts;
 };
 
-/// Rank 0's third transfer fails; `body(rank, comm)` runs in both ranks when
+/// Rank 0's third transfer fails. `body(rank, comm)` runs in both ranks after
 /// they have been told of it.
 template <typename Body>
 std::vector<Status> runUntilReported(Aborts &aborts, Body body) {
@@ -109,7 +108,7 @@ std::vector<Status> runUntilReported(Aborts &aborts, Body body) {
   });
 }
 
-/// Until then, or as long as tests wait.
+/// Waits until `isDone()`, or as long as tests wait; returns whether it is.
 bool happens(const std::function<bool()> &isDone) {
   auto until = std::chrono::steady_clock::now() + soon;
   while (!isDone() && std::chrono::steady_clock::now() < until)
@@ -125,14 +124,14 @@ TEST(NcclTelling, AllHearOfAFailureBeforeTheJobEnds) {
         ++reported;
         EXPECT_TRUE(happens([&] { return reported == 2; }));
         EXPECT_EQ(total(aborts), 0);
-        // Nobody does anything about it: it ends by itself.
+        // No rank reacts, so the job ends by itself.
         EXPECT_TRUE(happens([&] { return total(aborts) == 1; }));
       });
   EXPECT_THAT(reasons, Each(Property(&Status::message,
                                      HasSubstr("rank 0: rows between"))));
 }
 
-/// As any other failure.
+/// An exception in a receiver is handled as any other failure.
 TEST(NcclTelling, AReceiverThatThrowsEndsTheJob) {
   std::atomic<int> reported{0};
   Aborts aborts{};
@@ -163,7 +162,7 @@ TEST(NcclTelling, AReceiverThatThrowsEndsTheJob) {
   });
 }
 
-/// What a rank does that has told its users: it leaves the others a moment.
+/// A rank that has told its users and ends leaves the other ranks their moment.
 TEST(NcclTelling, ARankThatEndsLeavesTheOthersTime) {
   Aborts aborts{};
   runUntilReported(aborts, [&](int64_t rank, NcclCommunicator &comm) {

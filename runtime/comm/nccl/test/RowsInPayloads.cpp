@@ -1,4 +1,4 @@
-//===- RowsInPayloads.cpp - messages of tests whose end is on a device ----===//
+//===- RowsInPayloads.cpp - test messages whose tail is in device memory --===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -36,7 +36,7 @@ RowsInPayloads::make(std::unique_ptr<cuda::Device> device,
 }
 
 RowsInPayloads::~RowsInPayloads() {
-  inner.reset(); // its thread uses what follows
+  inner.reset(); // its thread uses the members below
   device->destroy(receiveStream);
   device->destroy(sendStream);
   device->release(rows);
@@ -61,7 +61,7 @@ void RowsInPayloads::take(Message message) {
       copied = device->synchronize(receiveStream);
     if (!copied.ok())
       inner->abort(copied);
-    // Nothing is left of it when it is somebody else's.
+    // Overwrite the payload before it is given back, as its next owner would.
     (void)device->fill(payload.address, 0xEE,
                        static_cast<uint64_t>(payload.bytes), receiveStream);
     (void)device->synchronize(receiveStream);
@@ -86,7 +86,7 @@ Status RowsInPayloads::send(int64_t to, Lane lane, Bytes bytes,
   bytes.resize(headBytes);
   Status sent = inner->sendRows(to, std::move(bytes), rows,
                                 static_cast<int64_t>(length), sendStream);
-  // As a step that computes into the same buffer.
+  // Overwrite the rows, as a step that computes into the same buffer would.
   if (sent.ok())
     sent = device->fill(rows, 0xDD, length, sendStream);
   return sent;

@@ -1,4 +1,4 @@
-//===- RowsInPayloads.h - messages of tests whose end is on a device ------===//
+//===- RowsInPayloads.h - test messages whose tail is in device memory ----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,16 +15,16 @@
 
 namespace sluice::comm::test {
 
-/// Makes the conformance suite use what NCCL carries: what a data message has
-/// behind its number (test/CollectingReceiver.h) goes through the device's
-/// memory, and is put together again before it is given to the receiver.
-/// Messages without more, and control, have no payload.
+/// Makes the conformance suite use what NCCL carries. The bytes of a data
+/// message after its number (test/CollectingReceiver.h) travel through device
+/// memory, and are appended again before the receiver gets the message. Control
+/// messages, and data messages without such bytes, have no payload.
 class RowsInPayloads final : public Communicator {
 public:
   /// A message's payload has at most this many bytes.
   static constexpr int64_t payloadLimit = int64_t{8} << 20;
 
-  /// Owns the device as well, and ends it last.
+  /// Takes ownership of the device, and destroys it last.
   static Expected<std::unique_ptr<Communicator>>
   make(std::unique_ptr<cuda::Device> device,
        std::unique_ptr<NcclCommunicator> inner);
@@ -55,7 +55,7 @@ private:
   std::unique_ptr<cuda::Device> device;
   std::unique_ptr<NcclCommunicator> inner;
   std::mutex sending;
-  cuda::DeviceAddress rows = 0; ///< of the message that is sent
+  cuda::DeviceAddress rows = 0; ///< of the message that is being sent
   cuda::Stream sendStream = nullptr, receiveStream = nullptr;
   Receiver receiver;
 };

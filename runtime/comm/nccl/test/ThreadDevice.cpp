@@ -21,11 +21,11 @@ using cuda::emulator::EmulatedStream;
 
 namespace {
 
-/// What a cuda::Event points to: streams may still come to an event when it has
-/// been destroyed.
+/// The target of a cuda::Event. It is shared, since streams may reach an event
+/// after it was destroyed.
 using Signal = std::shared_ptr<EmulatedEvent>;
 
-/// What a cuda::Graph points to.
+/// The target of a cuda::Graph.
 using Work = std::vector<std::function<Status()>>;
 
 Work *workOf(cuda::Graph graph) { return reinterpret_cast<Work *>(graph); }
@@ -52,7 +52,7 @@ ThreadDevice::ThreadDevice(uint64_t memoryBytes) : number(++devices) {
 }
 
 ThreadDevice::~ThreadDevice() {
-  // Is still used; so it is kept where it can be found.
+  // Still used by threads, so it is kept where leak checkers find it.
   static auto *kept = new std::vector<std::set<void *>>;
   static std::mutex guard;
   std::lock_guard lock(guard);
@@ -154,7 +154,7 @@ Status ThreadDevice::copy(void *to, const void *from, uint64_t bytes,
   return {};
 }
 
-// The host's memory is taken for pageable: the call waits.
+// The host's memory counts as pageable, so the call waits.
 Status ThreadDevice::copyToDevice(cuda::DeviceAddress to, const void *from,
                                   uint64_t bytes, cuda::Stream stream) {
   if (Status s = copy(at(to), from, bytes, stream); !s.ok())

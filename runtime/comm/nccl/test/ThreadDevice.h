@@ -17,25 +17,27 @@
 
 namespace sluice::comm::test {
 
-/// Memory, streams, events and graphs without kernels: device memory is the
-/// host's, and each stream is a thread, so that work is late and streams
-/// overtake each other. Counts what it has given out. As a driver, it refuses
-/// threads that have not entered it, which give nothing back either, and drops
-/// no stream that has work. Thread-safe.
+/// A device with memory, streams, events and graphs, but without kernels.
+/// Device memory is host memory. Each stream is a thread, so work is done late,
+/// and streams overtake each other. Counts the handles that it has given out.
+/// Like the driver, it refuses threads that have not entered it, also for
+/// giving handles back, and does not destroy a stream that has work.
+/// Thread-safe.
 class ThreadDevice final : public cuda::Device {
 public:
   explicit ThreadDevice(uint64_t memoryBytes = uint64_t{1} << 32);
   ~ThreadDevice() override;
 
-  /// Lets `work` run in the stream's order.
+  /// Runs `work` in the stream's order.
   static void enqueue(cuda::Stream stream, std::function<void()> work);
 
-  /// From now on nothing in new streams is ever done, and nobody waits longer
+  /// From now on, no work in new streams is ever done, and no call waits longer
   /// than `patience` for it.
   void stick(std::chrono::nanoseconds patience);
-  /// From now on copies fail with this.
+  /// From now on, copies fail with `error`.
   void breakCopies(const Status &error);
-  /// Allocations, streams, events and graphs that have not been given back.
+  /// Returns the number of allocations, streams, events and graphs that were
+  /// not given back.
   size_t held() const;
 
   const cuda::DeviceProperties &properties() const override { return known; }
@@ -62,7 +64,7 @@ public:
   Expected<bool> isDone(cuda::Event event) override;
   Status wait(cuda::Stream stream, cuda::Event event) override;
 
-  // It has no kernels, and graphs are of captured work alone.
+  // It has no kernels, and its graphs consist of captured work alone.
   Expected<std::vector<cuda::Module>> loadKernels() override;
   Expected<cuda::Module> load(std::span<const uint8_t> image) override;
   void unload(cuda::Module) override {}
@@ -80,7 +82,7 @@ private:
   void *hold(void *handle);
   bool drop(void *handle);
 
-  const uint64_t number; ///< of this device among all
+  const uint64_t number; ///< of this device among all devices
   cuda::DeviceProperties known;
   cuda::emulator::DeviceHealth health; ///< always well
   mutable std::mutex mutex;
