@@ -1,4 +1,4 @@
-//===- AddedTokenMatcher.cpp - cuts added tokens out of a text ------------===//
+//===- AddedTokenMatcher.cpp - splits a text at its added tokens ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@
 
 using namespace sluice::text;
 
-/// Where the character that ends at `end` begins.
+/// Returns where the character that ends at `end` begins.
 static size_t characterBefore(std::string_view text, size_t end) {
   size_t begin = end - 1;
   while (begin > 0 && (static_cast<uint8_t>(text[begin]) & 0xC0) == 0x80)
@@ -77,7 +77,7 @@ std::pair<int32_t, size_t> AddedTokenMatcher::longestAt(std::string_view text,
 void AddedTokenMatcher::split(std::string_view text, bool parseSpecial,
                               std::vector<Segment> &segments,
                               std::span<const size_t> literal) const {
-  size_t done = 0; // up to where the text is in segments
+  size_t done = 0; // the segments cover the text up to here
   for (size_t at = 0; at < text.size();) {
     if (!begins[static_cast<uint8_t>(text[at])]) {
       ++at;
@@ -91,7 +91,7 @@ void AddedTokenMatcher::split(std::string_view text, bool parseSpecial,
     const AddedToken &token = tokens[which];
     size_t begin = at, end = at + length;
     if (token.special && std::ranges::binary_search(literal, at)) {
-      ++at; // Another one may begin inside.
+      ++at; // another token may begin inside
       continue;
     }
     at = end;
@@ -100,7 +100,7 @@ void AddedTokenMatcher::split(std::string_view text, bool parseSpecial,
       continue;
     if (token.lstrip)
       begin = skipSpaceBack(text, begin, std::min(begin, done));
-    // What the token before has taken is white space: no need to look again.
+    // White space that the token before has taken need not be read again.
     if (token.rstrip)
       end = skipSpace(text, std::max(end, done));
     if (done < begin)

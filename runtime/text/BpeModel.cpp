@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A piece starts as one symbol a character. As long as two neighbours are in
-// the list of merges, the pair that is first in the list (the leftmost of
-// equals) becomes one symbol. Short pieces are merged by scanning an array of
-// ranks, long ones with a heap over a linked list, in O(n log n).
+// A piece starts as one symbol for each character. While two neighbours are in
+// the list of merges, the pair that comes first in the list (the leftmost of
+// equal pairs) becomes one symbol. Short pieces are merged by scanning an array
+// of ranks, long ones with a heap over a linked list, in O(n log n).
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,13 +26,13 @@ using namespace sluice::text;
 namespace {
 
 constexpr uint32_t noRank = UINT32_MAX;
-constexpr size_t shortPiece = 48; // symbols
+constexpr size_t shortPiece = 48; // in symbols
 
-/// From a pair of tokens to its rank and what it becomes.
+/// Maps a pair of tokens to its rank and to the merged token.
 class MergeTable {
 public:
   struct Entry {
-    uint64_t pair = UINT64_MAX; // free
+    uint64_t pair = UINT64_MAX; // if free
     uint32_t rank = noRank;
     TokenId result = -1;
   };
@@ -42,12 +42,13 @@ public:
     for (size_t rank = 0; rank < merges.size(); ++rank) {
       const Merge &merge = merges[rank];
       uint64_t pair = pairOf(merge.left, merge.right);
-      // Of a pair listed twice the later one counts, as in Hugging Face.
+      // If a pair is listed twice, the later entry counts, as in Hugging Face.
       entries[slotOf(pair)] = {pair, static_cast<uint32_t>(rank), merge.result};
     }
   }
 
-  /// The pair's entry, or a free one, whose rank is noRank.
+  /// Returns the entry of a pair; a free one, whose rank is noRank, if there is
+  /// none.
   const Entry &find(TokenId left, TokenId right) const {
     return entries[slotOf(pairOf(left, right))];
   }
@@ -64,13 +65,13 @@ private:
     return slot;
   }
 
-  std::vector<Entry> entries; // a power of two, at least half free
+  std::vector<Entry> entries; // the size is a power of two, at least half free
 };
 
-/// A word that was encoded before, in one cache line.
+/// A word that was encoded before. It fits in one cache line.
 struct CachedWord {
   char bytes[30];
-  uint8_t length = 0; // 0: free
+  uint8_t length = 0; // 0 if free
   uint8_t count = 0;
   TokenId ids[8];
 };
@@ -78,14 +79,15 @@ struct CachedWord {
 struct Symbol {
   TokenId id;
   int32_t previous;
-  int32_t next; // -1: none; removed symbols have id -1
+  int32_t next; // -1 if none; removed symbols have id -1
 };
 
 struct Candidate {
   uint32_t rank;
   int32_t position;
   TokenId result;
-  /// std::push_heap keeps the greatest in front: the lowest rank, leftmost.
+  /// Orders candidates for std::push_heap, which keeps the greatest in front:
+  /// the lowest rank, and then the leftmost.
   bool operator<(const Candidate &other) const {
     return rank != other.rank ? rank > other.rank : position > other.position;
   }
@@ -96,7 +98,7 @@ struct BpeScratch final : ModelScratch {
   std::vector<MergeTable::Entry> pairs;
   std::vector<Symbol> list;
   std::vector<Candidate> heap;
-  std::vector<CachedWord> cache; // empty, or a power of two
+  std::vector<CachedWord> cache; // the size is a power of two, or 0
 };
 
 class BpeModel final : public TokenModel {
@@ -129,7 +131,7 @@ private:
   bool bytes;
   MergeTable merges;
   ByteTokens byteTokens;
-  std::array<TokenId, 256> symbolOfByte; // -1: none
+  std::array<TokenId, 256> symbolOfByte; // -1 if none
 };
 
 } // namespace
@@ -204,8 +206,9 @@ void BpeModel::encodeUncached(std::string_view piece, BpeScratch &scratch,
     mergeLong(scratch, ids);
 }
 
-/// One symbol a character. What the vocabulary lacks becomes byte tokens, the
-/// unknown token, or nothing, in the order that Hugging Face has.
+/// Makes one symbol of each character. A character that the vocabulary lacks
+/// becomes byte tokens, the unknown token, or nothing, in the order of
+/// preference of Hugging Face.
 void BpeModel::splitIntoSymbols(std::string_view piece,
                                 std::vector<TokenId> &symbols) const {
   bool pendingUnknown = false;
@@ -237,7 +240,8 @@ void BpeModel::splitIntoSymbols(std::string_view piece,
 void BpeModel::mergeShort(BpeScratch &scratch,
                           std::vector<TokenId> &ids) const {
   std::vector<TokenId> &symbols = scratch.symbols;
-  std::vector<MergeTable::Entry> &pairs = scratch.pairs; // pairs[i]: i, i + 1
+  // Pairs[i] is of symbols i and i + 1.
+  std::vector<MergeTable::Entry> &pairs = scratch.pairs;
   pairs.clear();
   for (size_t i = 0; i + 1 < symbols.size(); ++i)
     pairs.push_back(merges.find(symbols[i], symbols[i + 1]));
@@ -259,7 +263,8 @@ void BpeModel::mergeShort(BpeScratch &scratch,
   ids.insert(ids.end(), symbols.begin(), symbols.end());
 }
 
-/// Puts the pair of two neighbours on the heap if it is in the list.
+/// Pushes the pair of two neighbours to the heap if it is in the list of
+/// merges.
 void BpeModel::propose(BpeScratch &scratch, int32_t left, int32_t right) const {
   const MergeTable::Entry &entry =
       merges.find(scratch.list[left].id, scratch.list[right].id);
@@ -286,7 +291,7 @@ void BpeModel::mergeLong(BpeScratch &scratch, std::vector<TokenId> &ids) const {
     if (left.id < 0 || left.next < 0)
       continue;
     Symbol &right = list[left.next];
-    // The pair may have become another since it was put on the heap.
+    // The pair may have changed since it was pushed.
     const MergeTable::Entry &entry = merges.find(left.id, right.id);
     if (entry.rank == noRank || entry.result != top.result)
       continue;

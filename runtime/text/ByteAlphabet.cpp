@@ -22,7 +22,7 @@ bool isPrintable(uint32_t byte) {
 
 struct Alphabet {
   std::array<std::string, 256> spelling;
-  std::array<int16_t, 0x144> byteOf; // -1: spells none
+  std::array<int16_t, 0x144> byteOf; // -1 if the character spells no byte
 
   Alphabet() {
     byteOf.fill(-1);

@@ -21,17 +21,17 @@
 
 namespace sluice::text {
 
-/// The character, in UTF-8, that spells `byte`.
+/// Returns the character, in UTF-8, that spells `byte`.
 std::string_view byteSpelling(uint8_t byte);
 
-/// Every byte of `bytes` spelt as its character.
+/// Returns `bytes` with each byte spelled as its character.
 std::string spellBytes(std::string_view bytes);
 
-/// The byte that `codePoint` spells.
+/// Returns the byte that `codePoint` spells; nothing if it spells none.
 std::optional<uint8_t> spelledByte(uint32_t codePoint);
 
-/// Appends the bytes that valid UTF-8 `text` spells; where a character of it
-/// spells none, appends `text` itself.
+/// Appends the bytes that valid UTF-8 `text` spells. If a character of it
+/// spells no byte, appends `text` itself.
 void appendSpelledBytes(std::string &out, std::string_view text);
 
 } // namespace sluice::text

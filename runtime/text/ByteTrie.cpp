@@ -1,4 +1,4 @@
-//===- ByteTrie.cpp - finds the tokens that begin at a place in a text ----===//
+//===- ByteTrie.cpp - a trie that finds tokens in a text ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

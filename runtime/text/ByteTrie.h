@@ -1,4 +1,4 @@
-//===- ByteTrie.h - finds the tokens that begin at a place in a text ------===//
+//===- ByteTrie.h - a trie that finds tokens in a text --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,25 +25,25 @@ public:
 
   ByteTrie() : edges(64), values(1, -1) { firstChild.fill(none); }
 
-  /// Gives `key`, not empty, the value `value` (not negative); a key that is
-  /// there already keeps its first value.
+  /// Gives `key`, which is not empty, the value `value`, which is not negative.
+  /// A key that is already there keeps its first value.
   void insert(std::string_view key, TokenId value);
 
-  /// The node behind the edge `byte` of `node`, or none.
+  /// Returns the child of `node` along the edge `byte`, or none.
   uint32_t child(uint32_t node, uint8_t byte) const {
     if (node == root)
       return firstChild[byte];
     return edges[findEdge(keyOf(node, byte))].node;
   }
 
-  /// The value of the key that ends at `node`; -1 where none does.
+  /// Returns the value of the key that ends at `node`; -1 if none does.
   TokenId value(uint32_t node) const { return values[node]; }
 
   bool empty() const { return values.size() == 1; }
 
 private:
   struct Edge {
-    uint64_t key = 0; // 0: free; the root's edges are not in the table
+    uint64_t key = 0; // 0 if free; the root's edges are not in the table
     uint32_t node = none;
   };
   static uint64_t keyOf(uint32_t node, uint8_t byte) {
@@ -59,7 +59,7 @@ private:
   void grow();
 
   std::array<uint32_t, 256> firstChild;
-  std::vector<Edge> edges; // a power of two, at least half free
+  std::vector<Edge> edges; // the size is a power of two, at least half free
   std::vector<TokenId> values;
 };
 

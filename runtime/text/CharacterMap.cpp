@@ -16,8 +16,8 @@ using namespace sluice::text;
 
 namespace {
 
-// A unit of the double array packs a label, the offset to its children, and
-// whether one of them is a leaf that holds a value.
+// A unit of the double array packs a label, the offset of its children, and
+// whether one of these is a leaf that holds a value.
 bool hasLeaf(uint32_t unit) { return (unit >> 8 & 1) != 0; }
 uint32_t valueOf(uint32_t unit) { return unit & 0x7FFFFFFF; }
 uint32_t labelOf(uint32_t unit) { return unit & 0x800000FF; }
@@ -52,7 +52,7 @@ Expected<CharacterMap> CharacterMap::parse(std::string_view bytes) {
   return map;
 }
 
-/// The replacement of the shortest prefix of `chunk` that has one.
+/// Returns the replacement of the shortest prefix of `chunk` that has one.
 std::optional<std::string_view>
 CharacterMap::lookUp(std::string_view chunk) const {
   size_t node = offsetOf(units[0]);
@@ -68,7 +68,7 @@ CharacterMap::lookUp(std::string_view chunk) const {
     if (node >= units.size())
       return std::nullopt;
     size_t begin = valueOf(units[node]);
-    // An offset into the middle of a character would break the text.
+    // An offset inside a character would make invalid UTF-8.
     if (begin > pool.size() ||
         (begin < pool.size() &&
          (static_cast<uint8_t>(pool[begin]) & 0xC0) == 0x80))

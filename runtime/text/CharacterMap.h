@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A SentencePiece model carries its normalization as a table: a double array
-// (a trie in one array of 32-bit units) from character sequences to offsets in
-// a pool of NUL-terminated replacements.
+// Applies SentencePiece's normalization, which a SentencePiece model carries as
+// a table: a double array (a trie in one array of 32-bit units) that maps
+// sequences of characters to offsets in a pool of NUL-terminated replacements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,15 +24,17 @@
 
 namespace sluice::text {
 
-/// Immutable and thread-safe.
+/// A table of replacements. Immutable and thread-safe.
 class CharacterMap {
 public:
-  /// The table in `bytes`: the array's size in bytes (32 bits, little-endian),
-  /// the array, the pool. Errors: cut short, or a pool that is not UTF-8.
+  /// Reads the table from `bytes`: the array's size in bytes (32 bits,
+  /// little-endian), the array, the pool. Errors: `bytes` is truncated, or the
+  /// pool is not UTF-8.
   static Expected<CharacterMap> parse(std::string_view bytes);
 
-  /// `text` (valid UTF-8) rewritten as Hugging Face does it: a grapheme of up
-  /// to five bytes is looked up whole, then each of its characters.
+  /// Returns `text` (valid UTF-8) with its replacements, as Hugging Face makes
+  /// them: a grapheme of up to five bytes is looked up as a whole, otherwise,
+  /// or if it is not found, each of its characters.
   std::string apply(std::string_view text) const;
 
 private:

@@ -1,4 +1,4 @@
-//===- Decoder.cpp - from tokens back to text -----------------------------===//
+//===- Decoder.cpp - decodes token ids to text ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ using namespace sluice::text;
 
 using Kind = DecoderStep::Kind;
 
-/// The byte that a token spelt <0xHH> stands for.
+/// Returns the byte of a token spelled <0xHH>.
 static std::optional<uint8_t> byteOf(std::string_view token) {
   if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>')
     return std::nullopt;
@@ -35,8 +35,9 @@ static std::optional<uint8_t> byteOf(std::string_view token) {
   return static_cast<uint8_t>(byte);
 }
 
-/// Tokens are short. One that a replacement would make longer than this, or
-/// that a pattern cannot be matched in within its limits, stays as it is.
+/// The longest result of a replacement in a token. A token stays as it is if
+/// its replacement would be longer, or if matching it exceeds the limits of its
+/// pattern.
 static constexpr size_t maxTokenBytes = size_t(1) << 20;
 
 static std::string orSame(Expected<std::string> replaced,
@@ -44,7 +45,7 @@ static std::string orSame(Expected<std::string> replaced,
   return replaced ? replaced.take() : token;
 }
 
-/// How many times, up to `max`, `unit` stands at the front of `text`.
+/// Counts how often, up to `max`, `text` begins with `unit`.
 static size_t countFront(std::string_view text, std::string_view unit,
                          size_t max) {
   size_t count = 0;
@@ -162,8 +163,8 @@ std::string Decoder::applyToToken(const Step &step, std::string token,
   return token;
 }
 
-/// Appends `bytes` to what is pending and takes the whole characters from its
-/// front; what is not UTF-8 becomes U+FFFD.
+/// Appends `bytes` to the pending ones and takes the whole characters from
+/// their front. Invalid UTF-8 becomes U+FFFD.
 std::string Decoder::completeCharacters(DecoderState &state,
                                         std::string_view bytes,
                                         bool byteToken) {
@@ -180,7 +181,8 @@ std::string Decoder::completeCharacters(DecoderState &state,
     if (character.state == Utf8Character::State::Valid) {
       out.append(rest.substr(0, character.length));
     } else {
-      // Of byte tokens each is replaced, of others each start of a character.
+      // Of byte tokens, each byte is replaced; of other tokens, each start of a
+      // character.
       for (uint32_t i = 0; i < (byteToken ? character.length : 1); ++i)
         out.append(replacementCharacter);
     }
@@ -190,7 +192,8 @@ std::string Decoder::completeCharacters(DecoderState &state,
   return out;
 }
 
-/// What is pending where no more bytes of its kind come.
+/// Returns the text of the pending bytes, when no more bytes of their kind
+/// come.
 std::string Decoder::endRun(DecoderState &state) {
   std::string out;
   if (state.fromByteTokens && isValidUtf8(state.pending)) {
@@ -219,7 +222,7 @@ std::string Decoder::applyToText(std::string text, DecoderState &state) const {
         countFront(text, plain.content, plain.start - state.stripped[i]);
     text.erase(0, front * unit);
     state.stripped[i] += static_cast<uint32_t>(front);
-    if (!text.empty()) // the front is behind us
+    if (!text.empty()) // the start of the text has passed
       state.stripped[i] = plain.start;
     text = state.held[i] + text;
     size_t back = countBack(text, plain.content, plain.stop);

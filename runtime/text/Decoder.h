@@ -1,4 +1,4 @@
-//===- Decoder.h - from tokens back to text -------------------------------===//
+//===- Decoder.h - decodes token ids to text ------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,35 +13,37 @@
 
 namespace sluice::text {
 
-/// Where a decoder is in one text. Starts empty.
+/// The position of a decoder in one text. A new state is at the start.
 struct DecoderState {
-  /// Whether a run of <0xHH> tokens is kept until it ends.
+  /// Whether a run of <0xHH> tokens is held back until it ends.
   bool keepRuns = false;
-  bool started = false;           ///< a token has come
-  bool fromByteTokens = false;    ///< what `pending` holds came from <0xHH>
-  std::string pending;            ///< bytes that are no whole character yet
-  std::vector<uint32_t> stripped; ///< for each Strip: characters dropped
-  std::vector<std::string> held;  ///< for each Strip: what may be the end
+  bool started = false; ///< a token has come
+  /// The bytes in `pending` came from <0xHH> tokens.
+  bool fromByteTokens = false;
+  std::string pending; ///< bytes that are not a whole character yet
+  /// For each Strip step: how many characters it has dropped.
+  std::vector<uint32_t> stripped;
+  /// For each Strip step: text that may be dropped at the end.
+  std::vector<std::string> held;
 };
 
-/// The decoder's steps, ready to run on tokens as they come. Immutable and
-/// thread-safe.
+/// Runs the decoder's steps on tokens as they come. Immutable and thread-safe.
 ///
-/// The text is that of Hugging Face's decoders. They replace a run of <0xHH>
-/// tokens that is not UTF-8 as a whole, good characters too. That is not known
-/// before the run has ended, so only a state with `keepRuns` does the same; any
-/// other gives characters as they come, and U+FFFD for each byte of no
-/// character.
+/// The text is that of Hugging Face's decoders, with one exception. If a run of
+/// <0xHH> tokens is not UTF-8, they replace all of it, even its valid
+/// characters. That is only known when the run has ended, so only a state with
+/// `keepRuns` does the same. Any other state gives characters as they come, and
+/// U+FFFD for each byte that belongs to no character.
 class Decoder {
 public:
-  /// Errors: a pattern that cannot be used, or an order of steps that cannot
-  /// be run token by token.
+  /// Errors: a pattern that cannot be used, or an order of steps that cannot be
+  /// run token by token.
   static Expected<Decoder> create(const std::vector<DecoderStep> &steps);
 
-  /// The text that the token spelt `token` completes.
+  /// Returns the text that the token spelled `token` completes.
   std::string push(std::string_view token, DecoderState &state) const;
 
-  /// The text that is left; `state` is empty again.
+  /// Returns the text that is left, and makes `state` new again.
   std::string flush(DecoderState &state) const;
 
 private:
@@ -58,9 +60,9 @@ private:
   static std::string endRun(DecoderState &state);
   std::string applyToText(std::string text, DecoderState &state) const;
 
-  std::vector<Step> tokenSteps; // each token alone
-  std::vector<Step> textSteps;  // behind Fuse: Strip, and ReplaceString of one
-                                // character
+  std::vector<Step> tokenSteps; // run on each token alone
+  // Run on the text after Fuse: Strip, and ReplaceString of one character.
+  std::vector<Step> textSteps;
   bool joinWithSpaces = false;
   bool byteLevel = false;
   bool byteFallback = false;

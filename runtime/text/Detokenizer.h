@@ -1,9 +1,11 @@
-//===- Detokenizer.h - text from a stream of token ids --------------------===//
+//===- Detokenizer.h - converts a stream of token ids to text -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Converts the tokens of a sequence to text as they come:
 //
 //   Detokenizer detokenizer(tokenizer);
 //   for (TokenId id : generated)
@@ -20,19 +22,19 @@
 
 namespace sluice::text {
 
-/// Turns tokens into text as they come. What push and flush return, put
-/// together, is decode() of all the tokens, except where <0xHH> tokens do not
-/// make up characters (see Decoder). Not thread-safe; one a sequence.
+/// Decodes one sequence. The texts that push() and flush() return add up to
+/// decode() of all its tokens, except if <0xHH> tokens are not valid UTF-8 (see
+/// Decoder). Not thread-safe.
 class Detokenizer {
 public:
   explicit Detokenizer(Tokenizer tokenizer, bool skipSpecial = false);
 
-  /// The text that `id` completes: valid UTF-8 that never ends inside a
-  /// character; often empty.
+  /// Returns the text that `id` completes: valid UTF-8 that never ends inside a
+  /// character, and is often empty.
   std::string push(TokenId id);
 
-  /// The rest: a character that was never completed becomes U+FFFD. The next
-  /// push starts a new text.
+  /// Returns the rest of the text, with U+FFFD for a character that was not
+  /// completed. The next push() starts a new text.
   std::string flush();
 
 private:

@@ -1,4 +1,4 @@
-//===- JsonReader.cpp - JSON from outside ---------------------------------===//
+//===- JsonReader.cpp - reads untrusted JSON with limits ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,19 +22,19 @@ namespace {
 
 using Kind = JsonError::Kind;
 
-/// With fewer, members of a key are looked for one by one.
+/// For fewer members, keys are searched linearly.
 constexpr size_t fewMembers = 16;
 
-/// What a string keeps outside of itself.
+/// Returns how many bytes a string keeps outside of itself.
 size_t heapBytes(const std::string &text) {
   static const size_t inside = std::string().capacity();
   return text.capacity() > inside ? text.capacity() + 1 : 0;
 }
 
-/// Builds a value of the events of nlohmann's parser. What is built lies in
-/// trees all the time, so that it goes without allocating wherever the building
-/// ends. An object is made when all its members are there: nlohmann's list of
-/// members copies all of them, and what is in them, when it grows.
+/// Builds a value from the events of nlohmann's parser. The parts always lie in
+/// JsonTrees, so they are freed without allocating wherever the building ends.
+/// An object is made only when it has all its members: nlohmann's list of
+/// members copies all of them, with their content, when it grows.
 class Builder {
 public:
   explicit Builder(const JsonLimits &limits) : limits(limits) {}
@@ -64,7 +64,8 @@ public:
   template <typename Exception>
   bool parse_error(size_t position, const std::string &token,
                    const Exception &exception) {
-    // 406: a number that is too large for a double. Anything else is no JSON.
+    // 406 means a number that is too large for a double; any other exception
+    // means invalid JSON.
     if (exception.id == 406)
       error = {Kind::Number, 0, place(), token};
     else
@@ -77,16 +78,16 @@ private:
     std::string key;
     JsonTree value;
   };
-  /// Places of members, of an object that has many.
+  /// The places of the members of an object with many members.
   using Index = std::unordered_map<std::string, size_t>;
   struct OpenValue {
-    JsonTree value;       ///< an array with its items, or empty object
-    size_t begin = 0;     ///< of its members in `members`
-    std::string key = {}; ///< of the next member
+    JsonTree value;       ///< an array with its items, or an empty object
+    size_t begin = 0;     ///< the index of its first member in `members`
+    std::string key = {}; ///< the key of the next member
     std::unique_ptr<Index> index = {};
   };
 
-  /// Where the value is that comes.
+  /// Returns the place of the value that comes next, as in "a[1].b".
   std::string place() const {
     std::string path;
     for (const OpenValue &openValue : openValues) {
@@ -105,7 +106,7 @@ private:
 
   bool count() { return ++values <= limits.values || fail(Kind::Values); }
 
-  /// Counts memory that the value takes.
+  /// Counts memory of the value; returns false when the limit is exceeded.
   bool take(size_t bytes) {
     taken += bytes;
     return taken <= limits.treeBytes || fail(Kind::TreeBytes);
@@ -137,10 +138,10 @@ private:
     return put(done.root());
   }
 
-  /// Nothing of it has to be taken apart.
+  /// Adds an item that has no parts to be freed.
   bool add(ordered_json item) { return count() && put(item); }
 
-  /// Moves the item to its place; until then it is the caller's.
+  /// Moves the item to its place. Until then it belongs to the caller.
   bool put(ordered_json &item) {
     if (openValues.empty()) {
       value = JsonTree(std::move(item));
@@ -156,8 +157,8 @@ private:
            take((items.capacity() - room) * sizeof items[0]);
   }
 
-  /// The place of the member that has the next one's key; their number where
-  /// there is none.
+  /// Returns the index of the member that has the next member's key; the number
+  /// of members if there is none.
   size_t findMember(OpenValue &openValue) const {
     if (members.size() - openValue.begin < fewMembers) {
       auto begin = members.begin() + static_cast<ptrdiff_t>(openValue.begin);
@@ -182,7 +183,7 @@ private:
     }
     if (members.size() - openValue.begin >= limits.objectMembers)
       return fail(Kind::ObjectMembers);
-    // What it takes here, and at last in its object.
+    // The memory that it takes here, and in the end in its object.
     if (!take(sizeof(Member) + sizeof(ordered_json::object_t::value_type) +
               heapBytes(openValue.key)))
       return false;
@@ -194,7 +195,7 @@ private:
   std::vector<OpenValue> openValues;
   std::vector<Member> members; ///< of all objects that are not complete
   size_t values = 0;
-  size_t taken = 0; ///< of JsonLimits::treeBytes
+  size_t taken = 0; ///< how much of JsonLimits::treeBytes is used
 };
 
 } // namespace
@@ -203,7 +204,7 @@ std::variant<JsonTree, JsonError> text::readJson(std::string_view text,
                                                  const JsonLimits &limits) {
   if (!isValidUtf8(text))
     return JsonError{Kind::Encoding};
-  // The parser takes one for the text's end, whatever is behind it.
+  // The parser would take a NUL for the end of the text, whatever follows it.
   if (size_t nul = text.find('\0'); nul != std::string_view::npos)
     return JsonError{Kind::Syntax, nul + 1};
   Builder builder(limits);

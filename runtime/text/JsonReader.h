@@ -1,13 +1,13 @@
-//===- JsonReader.h - JSON from outside -----------------------------------===//
+//===- JsonReader.h - reads untrusted JSON with limits --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// JSON from outside, in a time in proportion to its length: nlohmann's own
-// builder looks for each key among all before it, which takes long in large
-// objects, and knows no limits.
+// Reads JSON from outside in a time proportional to its length. nlohmann's own
+// builder compares each key with all keys before it, which is slow for large
+// objects, and has no limits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,17 +23,17 @@
 namespace sluice::text {
 
 struct JsonLimits {
-  size_t depth;         ///< of objects and arrays in each other
-  size_t values;        ///< of all
+  size_t depth;         ///< of objects and arrays inside each other
+  size_t values;        ///< of the whole text
   size_t objectMembers; ///< of one object
-  /// Of memory that the value takes, but for what its allocator adds.
+  /// The memory of the value in bytes, without what its allocator adds.
   size_t treeBytes;
 };
 
-/// Why there is no value.
+/// The reason why there is no value.
 struct JsonError {
   enum class Kind : uint8_t {
-    Encoding, ///< it is not UTF-8
+    Encoding, ///< the text is not UTF-8
     Syntax,
     Number, ///< no double can hold it
     Depth,
@@ -42,12 +42,14 @@ struct JsonError {
     TreeBytes
   };
   Kind kind;
-  size_t byte = 0;         ///< Syntax: the first that is wrong, from 1 on
-  std::string place = {};  ///< Number: "a[1].b"; empty: the whole
-  std::string number = {}; ///< Number
+  /// For Syntax: the first wrong byte, counted from 1.
+  size_t byte = 0;
+  /// For Number: its place as in "a[1].b"; empty for the whole text.
+  std::string place = {};
+  std::string number = {}; ///< for Number: its text
 };
 
-/// Reads JSON in UTF-8. The last one counts where an object has a key twice.
+/// Reads JSON in UTF-8. If an object has a key twice, the last value counts.
 std::variant<JsonTree, JsonError> readJson(std::string_view text,
                                            const JsonLimits &limits);
 

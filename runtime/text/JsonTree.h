@@ -1,4 +1,4 @@
-//===- JsonTree.h - a JSON value that goes without allocating -------------===//
+//===- JsonTree.h - a JSON value that is freed without allocating ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,10 +13,10 @@
 
 namespace sluice::text {
 
-/// Owns a JSON value of any size, and takes it apart without allocating.
-/// nlohmann's own destructor allocates a stack of all elements, and ends the
-/// process where there is no memory for it: just when memory is to become free.
-/// Recurs as deep as the value is.
+/// Owns a JSON value of any size, and frees it without allocating. nlohmann's
+/// own destructor allocates a stack of all elements, and ends the process if
+/// there is no memory for it, just when memory is about to be freed. Recurses
+/// as deep as the value.
 class JsonTree {
 public:
   using Json = nlohmann::ordered_json;
@@ -30,8 +30,9 @@ public:
   }
   ~JsonTree() { dismantle(value); }
 
-  /// A copy of a value, which goes likewise if it is not completed. Objects
-  /// have room for `more` members: nlohmann's list copies all when it grows.
+  /// Copies a value. A copy that fails halfway is freed without allocating,
+  /// too. Objects get room for `more` members, since nlohmann's list copies all
+  /// members when it grows.
   static JsonTree copyOf(const Json &from, size_t more = 0) {
     if (from.is_array()) {
       JsonTree to(Json::array());

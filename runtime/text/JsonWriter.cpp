@@ -1,4 +1,4 @@
-//===- JsonWriter.cpp - JSON, member by member ----------------------------===//
+//===- JsonWriter.cpp - writes JSON member by member ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -66,7 +66,8 @@ void JsonWriter::boolean(bool value) {
   out += value ? "true" : "false";
 }
 
-/// The letter behind '\\' for a character that has one; 0: it has none.
+/// Returns the letter that follows '\\' in a character's short escape; 0 if it
+/// has none.
 static char shortEscape(char c) {
   switch (c) {
   case '"':
@@ -87,7 +88,7 @@ static char shortEscape(char c) {
   }
 }
 
-/// Of text in UTF-8.
+/// Appends UTF-8 text, escaped.
 static void appendEscaped(std::string &out, std::string_view text) {
   constexpr std::string_view digits = "0123456789abcdef";
   for (char c : text) {

@@ -1,4 +1,4 @@
-//===- JsonWriter.h - JSON, member by member ------------------------------===//
+//===- JsonWriter.h - writes JSON member by member ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,11 +16,10 @@
 
 namespace sluice::text {
 
-/// Writes JSON in the order of the calls, into one string: nothing else is
-/// allocated, so that an exception for lack of memory leaves nothing that would
-/// have to be taken apart. A number that JSON has no spelling for (infinite,
-/// not a number) becomes null. Text that is not UTF-8 gets replacement
-/// characters.
+/// Writes JSON in the order of the calls, into one string. It allocates nothing
+/// else, so an exception for lack of memory leaves nothing behind that would
+/// have to be freed with care. A number that JSON cannot spell (infinite, not a
+/// number) becomes null. Invalid UTF-8 is replaced by replacement characters.
 ///
 ///   JsonWriter json;
 ///   json.beginObject();
@@ -30,11 +29,11 @@ namespace sluice::text {
 class JsonWriter {
 public:
   enum class Style : uint8_t {
-    /// For people: with spaces. Floats have nine significant digits, which read
-    /// back as the same float, and doubles twelve.
+    /// For people: with spaces. Floats have nine significant digits, so they
+    /// read back as the same float; doubles have twelve.
     Spaced,
-    /// For programs: without spaces. Doubles read back as the same, and always
-    /// look like floating-point numbers.
+    /// For programs: without spaces. Doubles read back as the same double, and
+    /// always look like floating-point numbers.
     Compact
   };
   explicit JsonWriter(Style style = Style::Spaced) : style(style) {}
@@ -44,7 +43,7 @@ public:
   void beginArray();
   void endArray();
 
-  /// Names the next value.
+  /// Writes the key of the next value.
   JsonWriter &key(std::string_view name);
 
   void null();
@@ -54,7 +53,7 @@ public:
   void number(uint64_t value);
   void number(float value);
   void number(double value);
-  /// A value that is JSON already.
+  /// Writes a value that already is JSON.
   void json(std::string_view value);
 
   template <typename T> void numbers(std::span<const T> values) {

@@ -1,4 +1,4 @@
-//===- NewCharacters.cpp - characters newer than the libraries' tables ----===//
+//===- NewCharacters.cpp - replaces characters newer than Unicode 14 ------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,8 +34,8 @@ enum Class : uint8_t {
   Cf
 };
 
-/// For each class an old character of three bytes in UTF-8 (0: none is
-/// needed) and one of four.
+/// For each class, an old character of three bytes in UTF-8 (0 if none is
+/// needed) and one of four bytes.
 constexpr uint32_t standIns[][2] = {
     /*Lu*/ {0x10A0, 0x10400},  /*Ll*/ {0x2D00, 0x10428},
     /*Lm*/ {0x10FC, 0x16B40},  /*Lo*/ {0x1401, 0x10280},
@@ -52,7 +52,8 @@ struct Range {
   Class kind;
 };
 
-// What Unicode 15, 15.1 and 16 added or moved to another category.
+// The characters that Unicode 15, 15.1 and 16 added or moved to another
+// category.
 constexpr Range ranges[] = {
     {0x897, 0x897, Mn},      {0xCF3, 0xCF3, Mc},      {0xECE, 0xECE, Mn},
     {0x1B4E, 0x1B4F, Po},    {0x1B7F, 0x1B7F, Po},    {0x1C89, 0x1C89, Lu},
@@ -118,7 +119,7 @@ std::optional<std::string>
 sluice::text::replaceNewCharacters(std::string_view text) {
   std::optional<std::string> replaced;
   for (size_t offset = 0; offset < text.size();) {
-    // All of them take three bytes or four.
+    // All newer characters take three or four bytes.
     if (static_cast<uint8_t>(text[offset]) < 0xE0) {
       ++offset;
       continue;

@@ -1,4 +1,4 @@
-//===- Normalizer.cpp - rewrites text before it is cut --------------------===//
+//===- Normalizer.cpp - rewrites text before tokenization -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ using namespace sluice::text;
 
 using Kind = NormalizerStep::Kind;
 
-/// One of Unicode's normalization forms.
+/// Converts to one of Unicode's normalization forms.
 static Expected<std::string> composeOrDecompose(const std::string &text,
                                                 int options) {
   utf8proc_uint8_t *result = nullptr;

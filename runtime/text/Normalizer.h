@@ -1,4 +1,4 @@
-//===- Normalizer.h - rewrites text before it is cut ----------------------===//
+//===- Normalizer.h - rewrites text before tokenization -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,19 +14,19 @@
 
 namespace sluice::text {
 
-/// The normalizer's steps, ready to run. Immutable and thread-safe. Characters
-/// newer than Unicode 9 are normalized as the standard says, which Hugging
-/// Face's tables are too old for.
+/// Runs the normalizer's steps. Immutable and thread-safe. Characters newer
+/// than Unicode 9 are normalized by the current standard, for which Hugging
+/// Face's tables are too old.
 class Normalizer {
 public:
   /// Errors: a pattern or a character map that cannot be used.
   static Expected<Normalizer> create(const std::vector<NormalizerStep> &steps);
 
-  /// Whether normalize gives every text back as it is.
+  /// Returns whether normalize() returns every text unchanged.
   bool isIdentity() const { return steps.empty(); }
 
-  /// `text`, valid UTF-8, rewritten by all steps; the result is valid UTF-8.
-  /// Errors: a pattern's limits.
+  /// Returns `text`, which is valid UTF-8, rewritten by all steps; the result
+  /// is valid UTF-8. Errors: the limits of a pattern or of the length.
   Expected<std::string> normalize(std::string text) const;
 
 private:
@@ -40,17 +40,18 @@ private:
   std::vector<Step> steps;
 };
 
-/// The longest text that a step may make.
+/// The longest text that a step may produce, in bytes.
 inline constexpr size_t maxTextBytes = size_t(1) << 30;
 
-/// `text` with every occurrence of `pattern` (not empty) replaced. Errors: the
-/// result would be longer than `limit`.
+/// Returns `text` with each occurrence of `pattern`, which is not empty,
+/// replaced. Errors: the result would be longer than `limit`.
 Expected<std::string> replaceAll(std::string_view text,
                                  std::string_view pattern,
                                  std::string_view content,
                                  size_t limit = maxTextBytes);
 
-/// `text` with every match replaced. Errors: the pattern's limits too.
+/// Returns `text` with each match of `pattern` replaced. Errors: the result
+/// would be longer than `limit`, or the limits of the pattern.
 Expected<std::string> replaceAll(std::string_view text, const Regex &pattern,
                                  std::string_view content,
                                  size_t limit = maxTextBytes);

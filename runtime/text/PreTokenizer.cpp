@@ -1,4 +1,4 @@
-//===- PreTokenizer.cpp - cuts text into the pieces of the model ----------===//
+//===- PreTokenizer.cpp - splits text into the model's pieces -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,12 +24,13 @@ constexpr std::string_view gpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|)"
     R"(\s+(?!\S)|\s+)";
 
-// The words of Whitespace are those of Rust's regular expressions.
+// The words of Whitespace are those of Rust's regex crate.
 constexpr std::string_view wordsPattern =
     R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]+|)"
     R"([^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}\p{White_Space}]+)";
 
-/// Every character of `text` for which `isMatch` holds, each alone.
+/// Returns each character of `text` for which `isMatch` holds, each as its own
+/// match.
 template <typename Predicate>
 std::vector<Span> matchCharacters(std::string_view text, Predicate isMatch) {
   std::vector<Span> matches;
@@ -83,8 +84,8 @@ PreTokenizer::create(const std::vector<PreTokenizerStep> &plainSteps,
   return result;
 }
 
-/// Splits one piece by one step; a step that rewrites the piece does so first,
-/// into `pieces.rewritten`.
+/// Returns the matches of one step in one piece. A step that rewrites the piece
+/// does that first, into `pieces.rewritten`.
 static Expected<std::vector<Span>> matchesOf(const PreTokenizerStep &step,
                                              const std::optional<Regex> &regex,
                                              std::string_view piece) {
@@ -111,7 +112,7 @@ static Expected<std::vector<Span>> matchesOf(const PreTokenizerStep &step,
   return failure("pre-tokenizer: unknown step");
 }
 
-/// How the step cuts at its matches: {behavior, invert}.
+/// Returns how the step splits at its matches: {behavior, invert}.
 static std::pair<SplitBehavior, bool> cutOf(const PreTokenizerStep &step) {
   switch (step.kind) {
   case Kind::Metaspace:
@@ -130,7 +131,7 @@ static std::pair<SplitBehavior, bool> cutOf(const PreTokenizerStep &step) {
   }
 }
 
-/// The piece with the step's space in front and its replacements made.
+/// Returns the piece with the step's space in front and its replacements made.
 static Expected<std::string_view> prepare(const PreTokenizerStep &step,
                                           std::string_view piece, bool first,
                                           std::deque<std::string> &rewritten) {

@@ -1,4 +1,4 @@
-//===- PreTokenizer.h - cuts text into the pieces of the model ------------===//
+//===- PreTokenizer.h - splits text into the model's pieces ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,27 +18,27 @@ namespace sluice::text {
 /// The pieces of a text, in order; none is empty.
 struct Pieces {
   std::vector<std::string_view> list;
-  /// Holds the texts that steps have rewritten; `list` points into it or into
-  /// the text that was given.
+  /// Holds the texts that steps have rewritten. `list` refers to these or to
+  /// the given text.
   std::deque<std::string> rewritten;
-  /// Whether the first piece begins where the user's text does.
+  /// Whether the first piece begins where the user's text begins.
   bool atStart = false;
 };
 
-/// The pre-tokenizer's steps, ready to run. Immutable and thread-safe.
+/// Runs the pre-tokenizer's steps. Immutable and thread-safe.
 class PreTokenizer {
 public:
-  /// With `keepBytes`, where the last step spells bytes as characters, that is
-  /// left undone and the pieces are plain bytes. Errors: a pattern that cannot
-  /// be used.
+  /// If `keepBytes` is set and the last step spells bytes as characters, that
+  /// spelling is left out and the pieces are plain bytes. Errors: a pattern
+  /// that cannot be used.
   static Expected<PreTokenizer>
   create(const std::vector<PreTokenizerStep> &steps, bool keepBytes);
 
-  /// Whether the pieces are plain bytes that stand for their spelling.
+  /// Returns whether the pieces are plain bytes instead of their spelling.
   bool givesBytes() const { return bytes; }
 
-  /// Cuts `text` (valid UTF-8, which must outlive the pieces). `atStart` says
-  /// that it is the front of what the user gave. Errors: a pattern's limits.
+  /// Splits `text` (valid UTF-8, which must outlive the pieces). `atStart` says
+  /// whether it is the start of the user's text. Errors: a pattern's limits.
   Expected<Pieces> split(std::string_view text, bool atStart) const;
 
 private:

@@ -27,8 +27,8 @@ constexpr size_t maxPatternBytes = 16384;
 constexpr uint32_t maxHeapKiB = 128 * 1024;
 constexpr size_t jitStackBytes = 16 * 1024 * 1024;
 
-/// Backtracking steps allowed to one match: enough for a few passes over the
-/// text, far from enough for a pattern that explodes.
+/// Returns how many backtracking steps one match may take: enough for a few
+/// passes over the text, and far too few for a pattern of exponential time.
 uint32_t stepLimit(size_t textBytes) {
   return static_cast<uint32_t>(std::min<uint64_t>(
       100'000 + 64 * static_cast<uint64_t>(textBytes), 400'000'000));
@@ -80,14 +80,14 @@ Expected<Regex> Regex::fromPcre2(std::string_view pattern) {
   pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
   int error = 0;
   PCRE2_SIZE offset = 0;
-  // Ruby's ^ and $ are those of lines.
+  // In Ruby, ^ and $ match at every line.
   pcre2_code *compiled = pcre2_compile(
       reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
       PCRE2_UTF | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &offset,
       context.get());
   if (!compiled)
     return failure(describe(error), " at character ", offset);
-  // Without leave to make code executable, the interpreter does the work.
+  // If executable memory is not allowed, PCRE2 interprets the pattern.
   (void)pcre2_jit_compile(compiled, PCRE2_JIT_COMPLETE);
   return Regex(std::make_shared<const Code>(compiled));
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A thin layer over PCRE2: compiled once, run with limits on steps and memory
-// so that no pattern and no text can make it hang or overflow.
+// Wraps PCRE2. A pattern is compiled once, and runs with limits on steps and
+// memory, so that no pattern and no text can make it hang or overflow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,15 +30,16 @@ struct Span {
 /// A compiled pattern. Immutable, cheap to copy, thread-safe.
 class Regex {
 public:
-  /// Errors: the pattern is not one, or uses what is not supported.
+  /// Compiles a pattern in Oniguruma's syntax. Errors: the pattern is invalid
+  /// or uses an unsupported construct.
   static Expected<Regex> fromOniguruma(std::string_view pattern);
 
-  /// For the project's own patterns, in PCRE2's syntax.
+  /// Compiles one of the project's own patterns, in PCRE2's syntax.
   static Expected<Regex> fromPcre2(std::string_view pattern);
 
-  /// Appends every match in `text` (valid UTF-8), from left to right; an empty
-  /// match right behind another match is left out. Errors: the limit on steps
-  /// or memory is reached.
+  /// Appends every match in `text` (valid UTF-8) from left to right, except for
+  /// an empty match directly after another match. Errors: the limit on steps or
+  /// memory is reached.
   Status findAll(std::string_view text, std::vector<Span> &matches) const;
 
 private:

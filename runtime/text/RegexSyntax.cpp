@@ -1,4 +1,4 @@
-//===- RegexSyntax.cpp - from Oniguruma's patterns to PCRE2's -------------===//
+//===- RegexSyntax.cpp - translates Oniguruma's patterns to PCRE2 ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The two engines agree on most of what tokenizers use, but not on the classes
-// \s, \w, \h and \v, on nested sets, on a few quantifiers, nor on what follows
-// `(?` and `(*`. This goes through the pattern once, rewrites what has an
-// exact counterpart and refuses the rest, so that nothing silently matches
-// something else.
+// \s, \w, \h and \v, on nested sets, on a few quantifiers, or on what follows
+// `(?` and `(*`. This translator goes through the pattern once, rewrites what
+// has an exact counterpart and refuses the rest, so that no pattern silently
+// matches something else.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +21,11 @@ using namespace sluice;
 
 namespace {
 
-// White_Space, spelt so that the common characters are tested by a bitmap. It
-// ends in a property, after which a hyphen is a hyphen.
+// White_Space, written so that the common characters are tested by a bitmap. It
+// ends with a property, after which a hyphen is a plain hyphen.
 constexpr std::string_view spaceItems = R"(\t-\r\x20\x{85}\x{A0}\p{Z})";
 constexpr std::string_view wordItems = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
-// Outside of sets Oniguruma counts Latin-1's superscripts and fractions too.
+// Outside sets, Oniguruma also counts Latin-1's superscripts and fractions.
 constexpr std::string_view lonelyWordItems =
     R"(\xB2\xB3\xB9\xBC-\xBE\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
 constexpr std::string_view hexItems = "0-9a-fA-F";
@@ -111,11 +111,12 @@ private:
     }
     if (std::isalnum(static_cast<unsigned char>(c)))
       return refuse(std::string("the escape \\") + c);
-    // A backslash before any other character, of any length, is the character.
+    // A backslash before any other character, of any length, means that
+    // character.
     return put(in.substr(at, 2));
   }
 
-  /// Appends `text` for the two characters of an escape.
+  /// Appends `text`, and skips the two characters of the escape.
   Status put(std::string_view text) {
     out += text;
     at += 2;
@@ -151,9 +152,10 @@ private:
                (c == '^' && &c == name.data());
     if (!plain)
       return refuse("the property '" + std::string(name) + "'");
-    // Names of one or two letters are categories. Other names are scripts in
-    // Oniguruma, where PCRE2 would take in what other scripts use as well, or
-    // properties with the same names.
+    // Names of one or two letters are categories. Most other names are scripts;
+    // without `sc:`, PCRE2 would also match characters that only have the
+    // script as an extension. The rest are properties with the same name in
+    // both engines.
     bool negative = name.starts_with('^');
     if (negative)
       name.remove_prefix(1);
@@ -177,8 +179,8 @@ private:
     bool complete = end > begin && (!fourDigits || end - begin == 4) &&
                     (!braces || (end < in.size() && in[end] == '}'));
     std::string digits(in.substr(begin, end - begin));
-    // Below 0x80 a byte is a character; between that and 0xFF Oniguruma means
-    // a raw byte of the encoding by \xHH.
+    // Below 0x80, a byte is a character. For \xHH from 0x80 to 0xFF, Oniguruma
+    // means a raw byte of the encoding.
     bool rawByte =
         !braces && !fourDigits && digits.size() == 2 && digits[0] >= '8';
     if (!complete || rawByte)
@@ -196,8 +198,8 @@ private:
       ++at;
       return {};
     }
-    // At the front an option reaches to the end in both engines; elsewhere
-    // they do not agree on how far.
+    // At the start of the pattern, an option reaches to its end in both
+    // engines. Elsewhere they do not agree on how far it reaches.
     if (at == 0 && in.starts_with("(?i)")) {
       out += "(?i)";
       at += 4;
@@ -214,7 +216,7 @@ private:
     return refuse("the group '" + std::string(in.substr(at, 4)) + "'");
   }
 
-  /// {n}, {n,}, {n,m} or {,m}; anything else in braces is text to both.
+  /// {n}, {n,}, {n,m} or {,m}. Both engines read any other braces as text.
   Status translateInterval() {
     size_t i = at + 1;
     auto digits = [&] {
@@ -246,8 +248,8 @@ private:
     return {};
   }
 
-  /// A set. Sets inside it are joined with it, which is what Oniguruma means
-  /// by them as long as they are not negated.
+  /// Translates a set. Sets inside it are joined with it, which is their
+  /// meaning in Oniguruma if they are not negated.
   Status translateSet() {
     out += '[';
     ++at;
@@ -276,10 +278,10 @@ private:
     return refuse("a set without its end");
   }
 
-  /// What stands before a place in a set.
+  /// The kind of item before a place in a set.
   enum class Item { None, Character, Class, Hyphen };
 
-  /// Whether an escape stands for a class rather than a character.
+  /// Returns whether an escape means a class rather than a character.
   static bool isClass(char c) {
     return std::string_view("sSwWdDhpP").find(c) != std::string_view::npos;
   }
@@ -303,7 +305,7 @@ private:
       last = isSet ? Item::Class : Item::Character;
       return translateEscape(/*inSet=*/true);
     }
-    // Behind a class a hyphen makes no range.
+    // After a class, a hyphen makes no range.
     if (c == '-' && last == Item::Class) {
       out += "\\-";
       last = Item::Character;

@@ -1,4 +1,4 @@
-//===- RegexSyntax.h - from Oniguruma's patterns to PCRE2's ---------------===//
+//===- RegexSyntax.h - translates Oniguruma's patterns to PCRE2 -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,9 +15,9 @@
 
 namespace sluice::text {
 
-/// The PCRE2 pattern that matches what Oniguruma's `pattern` (Ruby's syntax,
-/// the one in tokenizer.json) matches. Only constructs that mean the same in
-/// both, or can be rewritten, pass; the error names any other.
+/// Returns a PCRE2 pattern that matches what Oniguruma's `pattern` matches
+/// (Ruby's syntax, which tokenizer.json uses). It accepts only constructs that
+/// mean the same in both or that can be rewritten; the error names any other.
 Expected<std::string> translateOniguruma(std::string_view pattern);
 
 } // namespace sluice::text

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// SentencePiece's form of byte-pair encoding has no list of merges: two
-// neighbours may become one where that is a token, and the one of the highest
-// score goes first (the leftmost of equals). Characters that are no token
-// become byte tokens, or the unknown token.
+// SentencePiece's byte-pair encoding has no list of merges. Two neighbours may
+// be merged if the result is a token, and the merge with the highest score goes
+// first (the leftmost of equal scores). Characters that are no token become
+// byte tokens or the unknown token.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,11 +23,11 @@ using namespace sluice::text;
 namespace {
 
 struct Symbol {
-  uint32_t begin;  // in the piece
-  uint32_t length; // 0: merged into the symbol before it
+  uint32_t begin;  // offset in the piece
+  uint32_t length; // 0 if merged into the symbol before it
   int32_t previous;
-  int32_t next; // -1: none
-  TokenId id;   // -1: no token
+  int32_t next; // -1 if none
+  TokenId id;   // -1 if it is no token
 };
 
 struct Candidate {

@@ -1,4 +1,4 @@
-//===- Splitter.cpp - what becomes of a pattern's matches -----------------===//
+//===- Splitter.cpp - splits a text at the matches of a pattern -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ struct Part {
   bool match = false;
 };
 
-/// The whole text as matches and what is between them.
+/// Returns the whole text as matches and the parts between them.
 std::vector<Part> cover(size_t size, const std::vector<Span> &matches,
                         bool invert) {
   std::vector<Part> parts;
@@ -35,7 +35,7 @@ std::vector<Part> cover(size_t size, const std::vector<Span> &matches,
   return parts;
 }
 
-/// Joins parts that are of one kind.
+/// Joins neighbouring parts of the same kind.
 std::vector<Part> joinContiguous(const std::vector<Part> &parts) {
   std::vector<Part> out;
   for (const Part &part : parts) {
@@ -61,7 +61,7 @@ std::vector<Part> joinWithPrevious(const std::vector<Part> &parts) {
   return out;
 }
 
-/// Joins each match with the part behind it, unless that is a match too.
+/// Joins each match with the part after it, unless that is a match too.
 std::vector<Part> joinWithNext(const std::vector<Part> &parts) {
   std::vector<Part> out;
   bool next = false;
@@ -86,7 +86,7 @@ void sluice::text::splitAt(std::string_view text,
     if (span.begin < span.end)
       out.push_back(text.substr(span.begin, span.end - span.begin));
   };
-  // The one that tokenizers use most needs no list of parts.
+  // Isolated, which tokenizers use most, needs no list of parts.
   if (behavior == SplitBehavior::Isolated) {
     size_t from = 0;
     for (const Span &match : matches) {

@@ -1,4 +1,4 @@
-//===- TokenBytes.cpp - the bytes that tokens put into a text -------------===//
+//===- TokenBytes.cpp - the bytes that a token adds to a text -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ static bool decodes(const TokenizerSpec &spec, DecoderStep::Kind kind) {
       spec.decoder, [&](const DecoderStep &step) { return step.kind == kind; });
 }
 
-/// Of a token spelt <0xHH>.
+/// Returns the byte of a token spelled <0xHH>.
 static char byteOf(std::string_view spelling) {
   uint8_t byte = 0;
   std::from_chars(spelling.data() + 3, spelling.data() + 5, byte, 16);
@@ -42,7 +42,7 @@ std::string text::tokenBytes(const Tokenizer &tokenizer, TokenId id) {
   if (spec.tokens[static_cast<size_t>(id)].type == TokenType::Byte &&
       decodes(spec, DecoderStep::Kind::ByteFallback) && spelling.size() == 6)
     return std::string(1, byteOf(spelling));
-  // Behind another token, so that it is not taken for the start of a text.
+  // Decode it after another token, so that it is not at the start of the text.
   DecoderState state;
   tokenizer.decoder().push("a", state);
   bytes = tokenizer.decoder().push(spelling, state);

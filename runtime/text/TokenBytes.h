@@ -1,4 +1,4 @@
-//===- TokenBytes.h - the bytes that tokens put into a text ---------------===//
+//===- TokenBytes.h - the bytes that a token adds to a text ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,9 +14,9 @@
 
 namespace sluice::text {
 
-/// The bytes that a token puts into a text behind another one, whole characters
-/// or not. Those of a special token are its name. Empty outside of the
-/// vocabulary.
+/// Returns the bytes that a token adds to a text after another token; they may
+/// end inside a character. For a special token these are its name. Empty for an
+/// id outside the vocabulary.
 std::string tokenBytes(const Tokenizer &tokenizer, TokenId id);
 
 } // namespace sluice::text

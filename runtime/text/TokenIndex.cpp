@@ -1,4 +1,4 @@
-//===- TokenIndex.cpp - from a token's spelling to its id -----------------===//
+//===- TokenIndex.cpp - maps a token's spelling to its id -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

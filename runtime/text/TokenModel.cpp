@@ -1,4 +1,4 @@
-//===- TokenModel.cpp - what the models share -----------------------------===//
+//===- TokenModel.cpp - code shared by the token models -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- TokenModel.h - turns a piece of text into token ids ----------------===//
+//===- TokenModel.h - converts a piece of text to token ids ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,50 +17,52 @@
 
 namespace sluice::text {
 
-/// What a model keeps between the pieces of one text: buffers and a cache.
-/// Made by the model, used by one thread.
+/// Holds what a model keeps between the pieces of one text: buffers and a
+/// cache. Made by the model, used by one thread.
 class ModelScratch {
 public:
   virtual ~ModelScratch() = default;
 };
 
-/// The last stage of encoding. Immutable and thread-safe.
+/// The last stage of encoding, which converts pieces to ids. Immutable and
+/// thread-safe.
 class TokenModel {
 public:
   virtual ~TokenModel() = default;
 
-  /// Buffers for a text of about `textBytes` bytes.
+  /// Makes buffers for a text of about `textBytes` bytes.
   virtual std::unique_ptr<ModelScratch> makeScratch(size_t textBytes) const = 0;
 
-  /// Appends the ids of `piece`, which is not empty. Errors: a character that
-  /// the vocabulary lacks where there is no unknown token either.
+  /// Appends the ids of `piece`, which is not empty. Errors: the vocabulary
+  /// lacks a character, and there is no unknown token.
   virtual Status encode(std::string_view piece, ModelScratch &scratch,
                         std::vector<TokenId> &ids) const = 0;
 };
 
-/// The tokens <0x00> to <0xFF>, for what the vocabulary lacks.
+/// The tokens <0x00> to <0xFF>, which spell bytes that the vocabulary lacks.
 class ByteTokens {
 public:
-  /// None of them where the description does not use them.
+  /// Finds none of the tokens if the spec does not use them.
   ByteTokens(const TokenizerSpec &spec, const TokenIndex &index);
 
-  /// Appends a token for each byte, or nothing and false where one lacks its
-  /// token.
+  /// Appends a token for each byte. If a byte has no token, appends nothing and
+  /// returns false.
   bool append(std::string_view bytes, std::vector<TokenId> &ids) const;
 
 private:
   std::array<TokenId, 256> tokenOf;
 };
 
-/// Whether the model itself may make the token from text.
+/// Returns whether the model itself may make the token from text.
 bool isMadeFromText(const Token &token);
 
-/// The error for a character that is neither in the vocabulary nor may be
-/// unknown; `text` begins with it.
+/// Returns the error for a character that the vocabulary lacks when there is no
+/// unknown token; `text` begins with the character.
 Status noTokenFor(std::string_view text);
 
-/// The model of `spec`, which with `index` must outlive it. With `bytes`, which
-/// needs a model of merges, its pieces are bytes that stand for their spelling.
+/// Creates the model of `spec`; `spec` and `index` must outlive it. With
+/// `bytes`, which requires a BPE model, its pieces are plain bytes instead of
+/// their spelling.
 std::unique_ptr<TokenModel> createModel(const TokenizerSpec &spec,
                                         const TokenIndex &index, bool bytes);
 

@@ -1,4 +1,4 @@
-//===- Tokenizer.cpp - text to token ids and back -------------------------===//
+//===- Tokenizer.cpp - converts text to token ids and back ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@
 using namespace sluice;
 using namespace sluice::text;
 
-/// All that a tokenizer looks at; the parts refer to `spec` and `index`.
+/// The tables of a tokenizer. Its other members refer to `spec` and `index`.
 struct Tokenizer::Tables {
   Tables(TokenizerSpec spec) : spec(std::move(spec)), index(0) {}
 
@@ -38,9 +38,9 @@ struct Tokenizer::Tables {
   std::optional<PreTokenizer> preTokenizer;
   std::optional<Decoder> decoder;
   std::unique_ptr<TokenModel> model;
-  AddedTokenMatcher rawMatcher;        // looks at the text as given
-  AddedTokenMatcher normalizedMatcher; // looks at the normalized text
-  std::vector<bool> special;           // [id]
+  AddedTokenMatcher rawMatcher;        // matches in the given text
+  AddedTokenMatcher normalizedMatcher; // matches in the normalized text
+  std::vector<bool> special;           // special[id]
   std::unordered_map<TokenId, std::string> normalizedSpelling;
 };
 
@@ -108,7 +108,7 @@ Expected<Tokenizer> Tokenizer::load(std::span<const uint8_t> blob) {
   return create(spec.take());
 }
 
-/// The model's ids of text that holds no added token.
+/// Appends the model's ids of text without added tokens.
 Status Tokenizer::Tables::encodePieces(std::string_view text, bool atStart,
                                        ModelScratch &scratch,
                                        std::vector<TokenId> &ids) const {
@@ -123,7 +123,8 @@ Status Tokenizer::Tables::encodePieces(std::string_view text, bool atStart,
   return {};
 }
 
-/// The ids of a stretch between added tokens that need no normalization.
+/// Appends the ids of the text between two added tokens that match before
+/// normalization.
 Status Tokenizer::Tables::encodeSegment(std::string_view text, bool atStart,
                                         bool parseSpecial,
                                         ModelScratch &scratch,
@@ -162,7 +163,7 @@ Tokenizer::encode(std::string_view text, bool addSpecial, bool parseSpecial,
   if (!isValidUtf8(text)) {
     repaired = replaceInvalidUtf8(text);
     text = repaired;
-    // The offsets are those of the text as it was.
+    // The offsets refer to the text before its invalid bytes were replaced.
     parseSpecial = parseSpecial && literal.empty();
   }
   std::vector<TokenId> ids;
@@ -182,8 +183,8 @@ Tokenizer::encode(std::string_view text, bool addSpecial, bool parseSpecial,
       continue;
     }
     bool first = segment.text.data() == text.data();
-    // Where a literal spelling is in the normalized text nobody knows: nothing
-    // of its segment is special.
+    // The places of literal spellings in the normalized text are unknown, so no
+    // spelling in a segment that has one counts as special.
     const auto begin = static_cast<size_t>(segment.text.data() - text.data());
     auto next = std::ranges::lower_bound(literal, begin);
     const bool isLiteral =

@@ -1,12 +1,12 @@
-//===- TokenizerBlob.cpp - a tokenizer as bytes ---------------------------===//
+//===- TokenizerBlob.cpp - serializes a tokenizer -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Each struct has one function that names its fields in order; run with a
-// Writer it makes the bytes, run with a Reader it takes them.
+// Each struct has one function that visits its fields in order. With a Writer
+// it writes their bytes, with a Reader it reads them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,7 +82,7 @@ public:
     if (take(size))
       value.assign(reinterpret_cast<const char *>(in.data()) + at - size, size);
   }
-  /// The length of a list whose entries take at least `minBytes` each.
+  /// Reads the length of a list whose entries take at least `minBytes` each.
   template <typename T> size_t count(std::vector<T> &list, size_t minBytes) {
     uint32_t size = 0;
     number(size);
@@ -109,7 +109,7 @@ public:
   }
 
 private:
-  /// Steps over `size` bytes, unless they are not there.
+  /// Skips `size` bytes; fails if fewer are left.
   bool take(size_t size) {
     if (ok() && size > in.size() - at)
       fail("it is cut short");
@@ -124,7 +124,7 @@ private:
   const char *problem = nullptr;
 };
 
-/// `T` as the archive needs it: const to be written.
+/// `T` as the archive needs it: const for a Writer.
 template <typename Archive, typename T>
 using Field = std::conditional_t<std::is_same_v<Archive, Writer>, const T, T>;
 
@@ -181,7 +181,7 @@ template <typename A> void fields(A &archive, Field<A, TokenId> &id) {
   archive.number(id);
 }
 
-/// A list whose entries take at least `minBytes` bytes each.
+/// Visits a list whose entries take at least `minBytes` bytes each.
 template <typename A, typename T>
 void list(A &archive, T &items, size_t minBytes) {
   size_t count = archive.count(items, minBytes);

@@ -1,13 +1,14 @@
-//===- TokenizerBlob.h - a tokenizer as bytes -----------------------------===//
+//===- TokenizerBlob.h - serializes a tokenizer ---------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The form in which an executable holds its tokenizer: little-endian, no
-// pointers, read once from front to back. Merges are ids, so that loading
-// looks nothing up. Every count is checked against the bytes that are there.
+// Converts a tokenizer to the bytes by which an executable holds it, and back.
+// They are little-endian, have no pointers, and are read once from front to
+// back. Merges are stored as ids, so loading looks nothing up. Every count is
+// checked against the bytes that are left.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,12 +21,12 @@
 
 namespace sluice::text {
 
-/// The bytes of `spec`, which must be valid.
+/// Returns the bytes of `spec`, which must be valid.
 std::vector<uint8_t> serializeTokenizer(const TokenizerSpec &spec);
 
-/// The description in `blob`. Errors: not a tokenizer, another version, cut
-/// short, bytes left over, or a value outside its range. Tokenizer::create
-/// checks the rest.
+/// Reads the spec in `blob`. Errors: `blob` is no tokenizer, has another
+/// version, is truncated or too long, or has a value outside its range.
+/// Tokenizer::create() checks the rest.
 Expected<TokenizerSpec> parseTokenizer(std::span<const uint8_t> blob);
 
 } // namespace sluice::text

@@ -1,4 +1,4 @@
-//===- TokenizerSpec.cpp - whether a tokenizer's description can be run ---===//
+//===- TokenizerSpec.cpp - validates a tokenizer's description ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t maxTokens = 1 << 24;
 
-/// A token's text for a message, on one line.
+/// Returns a token's text for a message, in quotes and on one line.
 std::string inQuotes(std::string_view text) {
   std::string out = "'";
   for (char c : text.substr(0, 60))

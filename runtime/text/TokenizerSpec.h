@@ -1,16 +1,16 @@
-//===- TokenizerSpec.h - what a tokenizer does, as plain data -------------===//
+//===- TokenizerSpec.h - description of a tokenizer as plain data ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The neutral description of a tokenizer. Readers of tokenizer.json and of
-// GGUF metadata make one, the blob in an executable holds one, and Tokenizer
-// runs one. The stages follow Hugging Face's order: added tokens are cut out
-// of the text, the normalizer rewrites what is between them, the pre-tokenizer
-// cuts it into pieces, the model turns each piece into ids, and the template
-// puts ids around the whole.
+// Describes a tokenizer independently of its file format. Readers of
+// tokenizer.json and of GGUF metadata make a TokenizerSpec, the blob in an
+// executable holds one, and Tokenizer runs one. The stages have Hugging Face's
+// order: added tokens are split off the text, the normalizer rewrites the text
+// between them, the pre-tokenizer splits it into pieces, the model converts
+// each piece to ids, and the template puts ids around the whole.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,18 +29,18 @@ namespace sluice::text {
 using TokenId = int32_t;
 
 enum class ModelKind : uint8_t {
-  BPE,              ///< pairs merged in the order of a list of merges
-  SentencePieceBPE, ///< pairs merged by the score of the token they make
-  Unigram,          ///< the segmentation with the highest sum of scores
+  BPE,              ///< merges pairs in the order of a list of merges
+  SentencePieceBPE, ///< merges pairs by the score of the token they make
+  Unigram,          ///< finds the segmentation with the highest sum of scores
 };
 
 enum class TokenType : uint8_t {
   Normal,
-  Unknown,     ///< stands for what the vocabulary lacks
+  Unknown,     ///< stands for text that the vocabulary lacks
   Control,     ///< never made from text, such as end of text
   UserDefined, ///< matched in the text before anything else
   Unused,
-  Byte,  ///< one byte, spelt <0xHH>
+  Byte,  ///< one byte, spelled <0xHH>
   Added, ///< an added token that the model's own vocabulary lacks
 };
 
@@ -50,16 +50,16 @@ struct Token {
   TokenType type = TokenType::Normal;
 };
 
-/// `left` followed by `right` becomes `result`; the place in the list is the
-/// rank, and the lowest rank is merged first.
+/// Merges `left` followed by `right` into `result`. The index in the list is
+/// the rank; the pair with the lowest rank is merged first.
 struct Merge {
   TokenId left = 0;
   TokenId right = 0;
   TokenId result = 0;
 };
 
-/// One step of the normalizer; the steps run in order over the whole text
-/// between added tokens.
+/// One step of the normalizer. The steps run in order, each over the whole text
+/// between two added tokens.
 struct NormalizerStep {
   enum class Kind : uint8_t {
     NFC,
@@ -82,7 +82,7 @@ struct NormalizerStep {
   bool right = false;
 };
 
-/// What becomes of the matches of a pattern that splits a text.
+/// What is done with the matches of a pattern that splits a text.
 enum class SplitBehavior : uint8_t {
   Removed,
   Isolated,
@@ -91,10 +91,10 @@ enum class SplitBehavior : uint8_t {
   Contiguous,
 };
 
-/// When SentencePiece's space goes in front of a text.
+/// When SentencePiece puts a space in front of a text.
 enum class PrependScheme : uint8_t { Always, First, Never };
 
-/// One step of the pre-tokenizer; each cuts the pieces of the one before.
+/// One step of the pre-tokenizer, which splits the pieces of the step before.
 struct PreTokenizerStep {
   enum class Kind : uint8_t {
     SplitRegex,
@@ -103,7 +103,7 @@ struct PreTokenizerStep {
     Metaspace, ///< `pattern` is the replacement, `flag`: split at it
     Whitespace,
     WhitespaceSplit,
-    Digits, ///< `flag`: every digit alone
+    Digits, ///< `flag`: every digit is a piece
     Punctuation,
   };
   Kind kind = Kind::SplitRegex;
@@ -115,13 +115,13 @@ struct PreTokenizerStep {
   bool prefixSpace = false;
 };
 
-/// One step from tokens back to text.
+/// One step of decoding tokens to text.
 struct DecoderStep {
   enum class Kind : uint8_t {
     ByteLevel,
     Metaspace, ///< `pattern` is the replacement
     ByteFallback,
-    Fuse, ///< the steps behind it see one text, not tokens
+    Fuse, ///< the following steps see one text, not tokens
     ReplaceString,
     ReplaceRegex,
     Strip, ///< drops up to `start` and `stop` of `content` at the ends
@@ -134,14 +134,14 @@ struct DecoderStep {
   uint32_t stop = 0;
 };
 
-/// A token that is found in the text before the model sees it. Its text is
-/// that of the vocabulary's entry `id`.
+/// A token that is found in the text before the model sees it. Its text is that
+/// of the vocabulary's entry `id`.
 struct AddedToken {
   TokenId id = 0;
-  bool special = false;    ///< left out by decode(skipSpecial)
-  bool singleWord = false; ///< only between characters that are not of a word
+  bool special = false;    ///< skipped by decode(skipSpecial)
+  bool singleWord = false; ///< matches only if no word character is next to it
   bool lstrip = false;     ///< takes the white space before it
-  bool rstrip = false;     ///< takes the white space behind it
+  bool rstrip = false;     ///< takes the white space after it
   bool normalized = false; ///< is looked for in the normalized text
 };
 
@@ -151,29 +151,32 @@ struct TokenizerSpec {
   std::vector<Merge> merges; ///< BPE only
   std::vector<NormalizerStep> normalizer;
   std::vector<PreTokenizerStep> preTokenizer;
-  std::vector<DecoderStep> decoder; ///< empty: tokens joined by spaces
+  /// Empty if tokens are joined by spaces.
+  std::vector<DecoderStep> decoder;
   std::vector<AddedToken> addedTokens;
 
-  /// Ids that encode(addSpecial) puts around a text.
+  /// The ids that encode(addSpecial) puts around a text.
   std::vector<TokenId> prefix;
   std::vector<TokenId> suffix;
 
   std::optional<TokenId> unknown;
   std::optional<TokenId> beginOfText;
-  std::vector<TokenId> endOfText; ///< all that end a generation
+  std::vector<TokenId> endOfText; ///< all tokens that end a generation
 
-  bool byteFallback = false; ///< <0xHH> tokens for what is not in vocabulary
+  /// Text that the vocabulary lacks becomes <0xHH> tokens.
+  bool byteFallback = false;
   bool fuseUnknown = false;  ///< a run of unknown characters is one token
-  bool ignoreMerges = false; ///< a piece that is a token is that token
+  bool ignoreMerges = false; ///< a piece that is a token becomes that token
 
-  std::string chatTemplate; ///< empty: none
-  /// For conversations with tools; empty: the same for all. Models that come
-  /// with several name it "tool_use".
+  std::string chatTemplate; ///< empty if there is none
+  /// The chat template for conversations with tools; empty if chatTemplate
+  /// serves all conversations. Models with several templates name it
+  /// "tool_use".
   std::string toolTemplate;
 
-  /// Whether the description can be run: every token has a text of its own,
-  /// every id is inside the vocabulary, every merge makes what it says. The
-  /// error names the token.
+  /// Checks that the spec can be run: every token has a text of its own, every
+  /// id is inside the vocabulary, every merge makes what it says. The error
+  /// names the token.
   Status validate() const;
 };
 

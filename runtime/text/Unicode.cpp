@@ -1,4 +1,4 @@
-//===- Unicode.cpp - classes of characters --------------------------------===//
+//===- Unicode.cpp - character classes ------------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,11 +26,11 @@ struct Range {
   uint32_t last;
 };
 
-// The numbers of Unicode 17, which Rust's standard library has.
+// The numbers that are new in Unicode 17, which Rust's standard library has.
 constexpr Range newNumbers[] = {{0x11DE0, 0x11DE9}, {0x16FF4, 0x16FF6}};
 
-// Punctuation that is newer than the table which Hugging Face's Punctuation
-// goes by, and two characters that are punctuation there only.
+// Punctuation that is newer than the table of Hugging Face's Punctuation, and
+// two characters that only that table counts as punctuation.
 constexpr Range newPunctuation[] = {
     {0x61D, 0x61D},     {0x9FD, 0x9FD},     {0xA76, 0xA76},
     {0xC77, 0xC77},     {0xC84, 0xC84},     {0x1B4E, 0x1B4F},

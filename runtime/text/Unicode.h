@@ -1,12 +1,12 @@
-//===- Unicode.h - classes of characters ----------------------------------===//
+//===- Unicode.h - character classes --------------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The classes that pre-tokenizers and normalizers ask for, as Hugging Face
-// defines them.
+// The character classes that pre-tokenizers and normalizers use, as Hugging
+// Face defines them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,19 +17,20 @@
 
 namespace sluice::text {
 
-/// Unicode's property White_Space.
+/// Returns whether a character has Unicode's property White_Space.
 bool isWhiteSpace(uint32_t codePoint);
 
-/// The categories of numbers: Nd, Nl and No.
+/// Returns whether the category is one of numbers: Nd, Nl or No.
 bool isNumber(uint32_t codePoint);
 
-/// The categories of punctuation, and all punctuation and symbols of ASCII.
+/// Returns whether the category is one of punctuation, or the character is
+/// ASCII punctuation or an ASCII symbol.
 bool isPunctuation(uint32_t codePoint);
 
-/// The categories of marks: Mn, Mc and Me.
+/// Returns whether the category is one of marks: Mn, Mc or Me.
 bool isMark(uint32_t codePoint);
 
-/// Letters, marks, decimal digits and connectors, as in \w.
+/// Returns whether \w matches: a letter, mark, decimal digit or connector.
 bool isWordCharacter(uint32_t codePoint);
 
 } // namespace sluice::text

@@ -1,13 +1,14 @@
-//===- UnigramModel.cpp - the segmentation with the best sum of scores ----===//
+//===- UnigramModel.cpp - the segmentation with the best score ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Viterbi over the places of a piece, from left to right: for each place the
-// best way to reach it and the token that got there. A character that no token
-// begins with costs the unknown token's score, which is worse than any other.
+// Runs the Viterbi algorithm over the places of a piece, from left to right.
+// For each place it finds the best path there and the last token on it. A
+// character with which no token begins costs the unknown token's score, which
+// is lower than any other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,16 +27,16 @@ namespace {
 constexpr double unknownPenalty = 10;
 constexpr TokenId unknownCharacter = -1;
 
-/// The best way to a place.
+/// The best path to a place.
 struct PathStep {
   double score = 0;
-  int32_t from = -1; // where its last token begins; -1: not reached
+  int32_t from = -1; // where its last token begins; -1 if not reached
   TokenId id = unknownCharacter;
 };
 
 struct UnigramScratch final : ModelScratch {
   std::vector<PathStep> places;
-  std::vector<PathStep> path; // of the best segmentation, from the end
+  std::vector<PathStep> path; // the best segmentation, from the end
 };
 
 class UnigramModel final : public TokenModel {
@@ -108,7 +109,7 @@ void UnigramModel::findPath(std::string_view piece,
   }
 }
 
-/// A run of characters that no token covers.
+/// Appends the ids of a run of characters that no token covers.
 Status UnigramModel::emitUnknown(std::string_view text,
                                  std::vector<TokenId> &ids) const {
   std::optional<TokenId> id = index.find(text);

@@ -20,8 +20,8 @@ Utf8Character sluice::text::firstCharacter(std::string_view bytes) {
                                                    : 0;
   if (length == 0)
     return {0, 1, State::Invalid};
-  // The second byte alone tells overlong forms, surrogates and values past
-  // U+10FFFF apart.
+  // The second byte alone decides whether a form is overlong, a surrogate, or a
+  // value above U+10FFFF.
   uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
   uint32_t codePoint = lead & (0x7Fu >> length);

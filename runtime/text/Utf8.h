@@ -15,28 +15,28 @@
 
 namespace sluice::text {
 
-/// U+FFFD, which stands for bytes that are not UTF-8.
+/// U+FFFD, which replaces bytes that are not UTF-8.
 inline constexpr std::string_view replacementCharacter = "\xEF\xBF\xBD";
 
-/// What one look at the front of some bytes found.
+/// What firstCharacter() has found at the front of some bytes.
 struct Utf8Character {
   enum class State : uint8_t {
     Valid,
-    Invalid,   ///< `length` bytes are to be replaced by one U+FFFD
-    Incomplete ///< the bytes end inside what may still be a character
+    Invalid,   ///< replace `length` bytes by one U+FFFD
+    Incomplete ///< the bytes end inside a possible character
   };
   uint32_t codePoint = 0;
   uint32_t length = 0;
   State state = State::Valid;
 };
 
-/// The character at the front of `bytes`, which must not be empty. Overlong
-/// forms, surrogates and values past U+10FFFF are invalid; as Unicode
-/// recommends, the longest start of a valid character is replaced at once.
+/// Reads the character at the front of `bytes`, which must not be empty.
+/// Overlong forms, surrogates and values above U+10FFFF are invalid. As Unicode
+/// recommends, the longest start of a valid character is replaced as one.
 Utf8Character firstCharacter(std::string_view bytes);
 
-/// The code point at `offset` of a text known to be valid; moves `offset`
-/// behind it.
+/// Returns the code point at `offset` of a valid text, and moves `offset` after
+/// it.
 inline uint32_t nextCodePoint(std::string_view text, size_t &offset) {
   auto byte = [&](size_t i) {
     return static_cast<uint32_t>(static_cast<uint8_t>(text[offset + i]));
@@ -63,7 +63,8 @@ inline uint32_t nextCodePoint(std::string_view text, size_t &offset) {
   return code;
 }
 
-/// The length in bytes of the character that `lead` starts in valid text.
+/// Returns the length in bytes of the character that `lead` starts in valid
+/// text.
 inline size_t characterLength(char lead) {
   auto byte = static_cast<uint8_t>(lead);
   return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
@@ -73,7 +74,7 @@ void appendCodePoint(std::string &out, uint32_t codePoint);
 
 bool isValidUtf8(std::string_view bytes);
 
-/// `bytes` with every invalid sequence replaced by U+FFFD.
+/// Returns `bytes` with every invalid sequence replaced by U+FFFD.
 std::string replaceInvalidUtf8(std::string_view bytes);
 
 } // namespace sluice::text

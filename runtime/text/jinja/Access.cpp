@@ -75,14 +75,14 @@ std::shared_ptr<const List> jinja::itemsOf(Runtime &runtime,
   }
 }
 
-/// What Jinja calls an object in its messages.
+/// Returns Jinja's name of an object for messages.
 static std::string describe(const Value &object) {
   if (object.is(Kind::None))
     return "none";
   return "a " + std::string(object.typeName());
 }
 
-/// The Undefined that a lookup gives which finds nothing.
+/// Returns the Undefined of a lookup that finds nothing.
 static Value nothingAt(Runtime &runtime, const Value &object,
                        std::string_view name) {
   runtime.charge(64 + name.size());
@@ -97,7 +97,7 @@ static Value nothingAt(Runtime &runtime, const Value &object,
   return Value::undefined(describe(object) + " has no such item");
 }
 
-/// An attribute that is no item; Missing where there is none.
+/// Returns an attribute that is no item; Missing if there is none.
 static Value ownAttribute(Runtime &runtime, const Value &object,
                           std::string_view name) {
   if (object.is(Kind::Namespace)) {
@@ -107,7 +107,7 @@ static Value ownAttribute(Runtime &runtime, const Value &object,
   }
   if (object.is(Kind::Loop))
     return object.loop().attribute(runtime, name);
-  // Python's methods hide items of the same name: `schema.items`.
+  // A method of Python hides an item of the same name: `schema.items`.
   const Method *method = findMethod(name);
   if (!method || !method->isOf(object))
     return {};
@@ -131,7 +131,8 @@ Value jinja::attributeOf(Runtime &runtime, const Value &object,
   return nothingAt(runtime, object, name);
 }
 
-/// The index that `key` means in `size` items; nothing outside of them.
+/// Returns the index that `key` means among `size` items; nothing if it is out
+/// of range.
 static std::optional<size_t> indexOf(const Value &key, size_t size) {
   Integer index = key.integer();
   if (index < 0)
@@ -198,7 +199,7 @@ Value jinja::itemAtPath(Runtime &runtime, const Value &object,
 }
 
 namespace {
-/// The indices of a slice: `count` of them from `first` on.
+/// The indices of a slice: `count` indices from `first`, `step` apart.
 struct Indices {
   Integer first;
   Integer step;
@@ -215,7 +216,7 @@ static Indices sliceIndices(Runtime &runtime, size_t length, const Value &start,
   Integer stride = given(step) ? toInteger(runtime, step, "a slice's step") : 1;
   if (stride == 0)
     runtime.fail("a slice's step is zero");
-  // The bounds are clamped to what is left and right of the items.
+  // The bounds are clamped to the places just outside the items.
   Integer low = stride > 0 ? 0 : -1;
   Integer high = stride > 0 ? size : size - 1;
   auto bound = [&](const Value &value, Integer otherwise) {

@@ -1,4 +1,4 @@
-//===- Arithmetic.cpp - Python's arithmetic and comparisons -------------===//
+//===- Arithmetic.cpp - Python's arithmetic and comparisons ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ using namespace sluice::text::jinja;
 
 using Kind = Value::Kind;
 
-/// Fails for operands that an operator does not take.
+/// Fails because an operator does not accept its operands.
 [[noreturn]] static void refuse(Runtime &runtime, std::string_view op,
                                 const Value &left, const Value &right) {
   for (const Value *operand : {&left, &right})
@@ -130,7 +130,7 @@ Value jinja::multiply(Runtime &runtime, const Value &left, const Value &right) {
   refuse(runtime, "*", left, right);
 }
 
-/// Checks the operands of a division.
+/// Fails if the operands cannot be divided.
 static void checkDivision(Runtime &runtime, std::string_view op,
                           const Value &left, const Value &right) {
   if (!left.isNumber() || !right.isNumber())
@@ -148,7 +148,7 @@ Value jinja::modulo(Runtime &runtime, const Value &left, const Value &right) {
   if (left.isString())
     runtime.fail("formatting strings with '%' is not supported");
   checkDivision(runtime, "%", left, right);
-  // The remainder has the divisor's sign.
+  // The remainder has the sign of the divisor.
   if (left.isInteger() && right.isInteger()) {
     Integer remainder = left.integer() % right.integer();
     if (remainder != 0 && (remainder < 0) != (right.integer() < 0))
@@ -170,7 +170,8 @@ Value jinja::floorDivide(Runtime &runtime, const Value &left,
   if (remainder.is(Kind::Int))
     return Value::integer((left.integer() - remainder.integer()) /
                           right.integer());
-  // Exact but for rounding, which the nearest whole number undoes.
+  // The quotient is exact but for rounding, which taking the nearest whole
+  // number undoes.
   double quotient = (left.number() - remainder.number()) / right.number();
   if (quotient == 0)
     return Value::real(std::copysign(0.0, left.number() / right.number()));
@@ -197,7 +198,8 @@ Value jinja::affirm(Runtime &runtime, const Value &operand) {
 // Comparisons
 //===----------------------------------------------------------------------===//
 
-/// Compares numbers exactly: a long double has at least 64 bits of mantissa.
+/// Compares numbers exactly, since a long double has at least 64 bits of
+/// mantissa.
 static std::partial_ordering compareNumbers(const Value &left,
                                             const Value &right) {
   auto exact = [](const Value &value) {
@@ -261,14 +263,15 @@ bool jinja::isEqual(Runtime &runtime, const Value &left, const Value &right) {
   }
 }
 
-/// The order of two values; `op` is for the message where they have none.
+/// Returns the order of two values. Fails with a message that names `op` if
+/// they have none.
 static std::partial_ordering compare(Runtime &runtime, std::string_view op,
                                      const Value &left, const Value &right) {
   runtime.step();
   if (left.isNumber() && right.isNumber())
     return compareNumbers(left, right);
   if (left.isString() && right.isString()) {
-    // The order of UTF-8's bytes is that of the code points.
+    // UTF-8 bytes have the same order as code points.
     runtime.step(std::min(left.text().size(), right.text().size()) / 64);
     return left.text() <=> right.text();
   }
@@ -293,7 +296,8 @@ bool jinja::isLessOrEqual(Runtime &runtime, const Value &left,
   return compare(runtime, "<=", left, right) <= 0;
 }
 
-/// Whether any of `items` from `next` on is `needle`; moves `next` behind it.
+/// Returns whether `needle` is among the items from index `next`; moves `next`
+/// after it.
 static bool findItem(Runtime &runtime, const List &list, const Value &needle,
                      size_t &next) {
   while (next < list.items.size())

@@ -1,4 +1,4 @@
-//===- Ast.h - a template as a tree ---------------------------------------===//
+//===- Ast.h - the syntax tree of a template ------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,11 +17,11 @@ namespace sluice::text::jinja {
 /// A variable's name, as its index in Template::names.
 using Symbol = uint32_t;
 
-/// The most variables of a template; published ones have up to some sixty.
-/// They are looked for one by one.
+/// The most variables that a template may have. Published templates have up to
+/// about sixty. They are searched linearly.
 inline constexpr size_t maxNames = 500;
 
-/// How deep expressions may nest; a + b + c is two deep.
+/// The deepest nesting of expressions; a + b + c has depth two.
 inline constexpr uint32_t maxExpressionDepth = 200;
 
 struct Expression;
@@ -51,7 +51,7 @@ struct Item {
   ExpressionPtr key;
 };
 
-/// object[start:stop:step]; bounds can be null.
+/// object[start:stop:step]; bounds may be null.
 struct Slice {
   ExpressionPtr object;
   ExpressionPtr start;
@@ -72,7 +72,7 @@ struct Binary {
   ExpressionPtr right;
 };
 
-/// `and` and `or`, which give one of their operands.
+/// `and` and `or`, which evaluate to one of their operands.
 struct Logical {
   bool isAnd;
   ExpressionPtr left;
@@ -100,7 +100,7 @@ struct Concatenation {
   std::vector<ExpressionPtr> parts;
 };
 
-/// chosen if condition else otherwise; `otherwise` can be null.
+/// chosen if condition else otherwise; `otherwise` may be null.
 struct Conditional {
   ExpressionPtr condition;
   ExpressionPtr chosen;
@@ -116,26 +116,27 @@ struct DictLiteral {
   std::vector<std::pair<ExpressionPtr, ExpressionPtr>> entries;
 };
 
-/// A filter, test or method with its subject, arguments[0]; those that were
-/// not given are null.
+/// A call of a filter, test or method. arguments[0] is its subject; arguments
+/// that were not given are null.
 struct BuiltinCall {
   const Builtin *builtin;
-  const Method *method; ///< if it is one, else null
+  const Method *method; ///< null if it is no method
   std::vector<ExpressionPtr> arguments;
 };
 
-/// map, select, reject, selectattr and rejectattr: what becomes of each item.
+/// map, select, reject, selectattr and rejectattr, which treat each item alike.
 struct Select {
   enum class Result : uint8_t { Mapped, Selected, Rejected };
   Result result;
   ExpressionPtr items;
-  ExpressionPtr attribute;              ///< of the item; null: the item itself
-  ExpressionPtr fallback;               ///< for an attribute that is undefined
-  const Builtin *builtin;               ///< the filter or test; null: none
-  std::vector<ExpressionPtr> arguments; ///< its own, behind the subject
+  ExpressionPtr attribute; ///< of the item; null for the item itself
+  ExpressionPtr fallback;  ///< replaces an undefined attribute
+  const Builtin *builtin;  ///< the filter or test; may be null
+  /// Those of `builtin`, without its subject.
+  std::vector<ExpressionPtr> arguments;
 };
 
-/// What stands in a call's parentheses.
+/// The arguments of a call.
 struct CallArguments {
   std::vector<ExpressionPtr> positional;
   std::vector<std::pair<std::string, ExpressionPtr>> named;
@@ -147,8 +148,8 @@ struct Call {
   CallArguments arguments;
 };
 
-/// What cannot be evaluated, such as a filter that nobody knows. An error where
-/// it is reached and nowhere else, as in Jinja2: templates have branches for
+/// An expression that cannot be evaluated, such as an unknown filter. As in
+/// Jinja2, it is an error only where it is reached: templates have branches for
 /// conversations that never come.
 struct Unsupported {
   std::string why;
@@ -156,7 +157,7 @@ struct Unsupported {
 
 struct Expression {
   Position at;
-  uint32_t depth; ///< 1 + that of the deepest operand
+  uint32_t depth; ///< 1 + the depth of the deepest operand
   std::variant<Constant, Variable, Attribute, Item, Slice, Unary, Binary,
                Logical, ComparisonChain, Concatenation, Conditional,
                ListLiteral, DictLiteral, BuiltinCall, Select, Call, Unsupported>
@@ -170,12 +171,13 @@ struct Expression {
 struct Statement;
 using Body = std::vector<Statement>;
 
-/// What is assigned to: a name, a namespace's attribute, or a tuple of them.
+/// The target of an assignment: a name, a namespace's attribute, or a tuple of
+/// them.
 struct Target {
   struct Name {
     Position at;
     Symbol name;
-    std::string attribute; ///< empty: the name itself
+    std::string attribute; ///< empty for the name itself
   };
   std::vector<Name> names;
   bool isTuple = false;
@@ -197,13 +199,13 @@ struct If {
 struct For {
   Target target;
   ExpressionPtr items;
-  ExpressionPtr filter; ///< or null
+  ExpressionPtr filter; ///< may be null
   Body body;
   Body otherwise;
-  /// The body is one `if` without `else`, whose condition asks for nothing that
-  /// is the loop's and changes nothing: once it is false it stays false, and
-  /// the iterations that are left would do nothing. Templates look for the last
-  /// message of a kind so, from every message.
+  /// The body is one `if` without `else`, whose condition does not depend on
+  /// the loop and changes nothing. Once it is false it stays false, so the
+  /// remaining iterations would do nothing. Templates look in this way for the
+  /// last message of a kind, starting from every message.
   bool endsWhenFalse = false;
 };
 
@@ -213,8 +215,8 @@ struct Continue {};
 struct Set {
   Target target;
   ExpressionPtr value;
-  /// It is {% set x = x ~ more %} or {% set space.x = space.x ~ more %}, as
-  /// templates write that put a text together from many messages.
+  /// The statement is {% set x = x ~ more %} or {% set space.x = space.x ~ more
+  /// %}. Templates that put a text together from many messages use it.
   bool appends = false;
 };
 
@@ -225,7 +227,7 @@ struct SetBlock {
 
 struct Parameter {
   Symbol name;
-  ExpressionPtr otherwise; ///< or null
+  ExpressionPtr otherwise; ///< may be null
 };
 
 /// A macro, or the body of a call block.
@@ -236,25 +238,25 @@ struct MacroDefinition {
   bool usesCaller = false;
 };
 
-/// Sets the macro's name.
+/// Assigns a macro to its name.
 struct Macro {
   std::unique_ptr<MacroDefinition> definition;
 };
 
-/// {% call(parameters) macro() %}: the body is the macro's `caller`.
+/// {% call(parameters) macro() %}. The macro calls the body as `caller`.
 struct CallBlock {
   std::unique_ptr<MacroDefinition> caller;
   ExpressionPtr call;
 };
 
-/// {% filter upper %}: `filtered` finds the body's text in `captured`.
+/// {% filter upper %}. `filtered` reads the body's text from `captured`.
 struct FilterBlock {
   Symbol captured;
   ExpressionPtr filtered;
   Body body;
 };
 
-/// {% generation %}: a scope; its marks are of use in training only.
+/// {% generation %}: only a scope, since its marks serve training alone.
 struct GenerationBlock {
   Body body;
 };
@@ -266,10 +268,10 @@ struct Statement {
       node;
 };
 
-/// A compiled template. Immutable, so that threads can share it.
+/// A compiled template. Immutable, so threads can share it.
 struct Template {
-  /// What fails where it is reached: an Unsupported, or a call of a function
-  /// that nothing sets.
+  /// An expression that fails where it is reached: an Unsupported, or a call of
+  /// a function that nothing defines.
   struct Refusal {
     Position at;
     std::string why;

@@ -1,4 +1,4 @@
-//===- CallParser.cpp - makes the tree of a template: calls ---------------===//
+//===- CallParser.cpp - parses a template: calls --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ using namespace sluice::text::jinja;
 
 using Kind = Lexeme::Kind;
 
-/// The depth of the deepest of `operands`; null ones have none.
+/// Returns the depth of the deepest of `operands`; null operands count as 0.
 static uint32_t deepestOf(const std::vector<ExpressionPtr> &operands) {
   uint32_t depth = 0;
   for (const ExpressionPtr &operand : operands)
@@ -52,7 +52,8 @@ CallArguments Parser::parseArguments() {
   return made;
 }
 
-/// The arguments in the order of the parameters; null where one is not given.
+/// Returns the arguments in the order of the parameters, null for those that
+/// are not given.
 std::vector<ExpressionPtr> Parser::bindArguments(Position at,
                                                  const Builtin &builtin,
                                                  std::string_view what,
@@ -94,7 +95,7 @@ ExpressionPtr Parser::makeCall(Position at, const Builtin &builtin,
   });
 }
 
-/// A method's call, or one of a macro or a function.
+/// Parses a call of a method, a macro or a function.
 ExpressionPtr Parser::parseCall(ExpressionPtr callee) {
   Position at = callee->at;
   CallArguments arguments = parseArguments();
@@ -122,7 +123,7 @@ ExpressionPtr Parser::parseCall(ExpressionPtr callee) {
   return make(at, Call{std::move(callee), std::move(arguments)}, depth);
 }
 
-/// A filter of `value`: its name is next.
+/// Parses a filter of `value`; its name is the next token.
 ExpressionPtr Parser::parseFilter(ExpressionPtr value) {
   Lexeme token = current();
   std::string name = takeName("a filter's name");
@@ -142,7 +143,7 @@ ExpressionPtr Parser::parseFilter(ExpressionPtr value) {
                   std::move(arguments));
 }
 
-/// A test of `value`, behind its `is`.
+/// Parses a test of `value`, after its `is`.
 ExpressionPtr Parser::parseTest(ExpressionPtr value) {
   bool negated = skipName("not");
   Position at = current().at;
@@ -170,7 +171,7 @@ ExpressionPtr Parser::parseTest(ExpressionPtr value) {
   return made;
 }
 
-/// The text of a constant; nothing for other expressions.
+/// Returns the text of a constant; nothing for other expressions.
 static std::optional<std::string> constantText(const ExpressionPtr &value) {
   const auto *constant = std::get_if<Constant>(&value->node);
   if (!constant || !constant->value.isString())
@@ -178,8 +179,8 @@ static std::optional<std::string> constantText(const ExpressionPtr &value) {
   return constant->value.text();
 }
 
-/// map, select, reject, selectattr and rejectattr. Their first arguments, an
-/// attribute and the name of a filter or test, are taken from `arguments`.
+/// Makes map, select, reject, selectattr or rejectattr. Their first arguments,
+/// an attribute and the name of a filter or test, are taken from `arguments`.
 ExpressionPtr Parser::makeSelect(const Lexeme &name, ExpressionPtr items,
                                  CallArguments arguments) {
   auto &positional = arguments.positional;

@@ -25,8 +25,8 @@ TemplateInterpreter::evaluateArguments(const CallArguments &arguments,
   return made;
 }
 
-/// Calls a macro or a function. `caller` is the body of the call block that
-/// this is the call of; else Missing.
+/// Calls a macro or a function. `caller` is the body of a call block that makes
+/// this call, else Missing.
 Value TemplateInterpreter::call(const Call &node, Position at,
                                 const VariableScope &scope,
                                 const Value &caller) {
@@ -43,8 +43,8 @@ Value TemplateInterpreter::call(const Call &node, Position at,
                caller.is(Kind::Missing) ? "" : " with a block");
 }
 
-/// Sets the parameters in the macro's scope, from left to right: a default
-/// can refer to those before it.
+/// Sets the parameters in the macro's scope, from left to right, since a
+/// default can refer to parameters before it.
 void TemplateInterpreter::bindParameters(const MacroDefinition &definition,
                                          ArgumentValues arguments,
                                          VariableScope &scope) {

@@ -1,4 +1,4 @@
-//===- CaseMapping.cpp - Python's changes of case -----------------------===//
+//===- CaseMapping.cpp - Python's changes of case -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ namespace {
 enum class Case : uint8_t { Upper, Lower, Title };
 } // namespace
 
-/// Appends the character in another case.
+/// Appends the character in the case `to`.
 static void appendInCase(std::string &out, uint32_t code, Case to) {
   auto point = static_cast<utf8proc_int32_t>(code);
   if (code == 0xDF && to != Case::Lower) {
@@ -34,7 +34,7 @@ static void appendInCase(std::string &out, uint32_t code, Case to) {
   }
 }
 
-/// `text` with each character in the case that `choose` says for it.
+/// Returns `text` with each character in the case that `choose` returns for it.
 template <typename Choose>
 static std::string mapCase(std::string_view text, Choose choose) {
   std::string out;
@@ -61,8 +61,8 @@ std::string jinja::capitalize(std::string_view text) {
   });
 }
 
-/// Whether a letter has cases, so that title() takes what follows it for the
-/// rest of a word.
+/// Returns whether a letter has cases, so that title() counts the next letter
+/// as the rest of the word.
 static bool isCased(uint32_t code) {
   utf8proc_category_t category =
       utf8proc_category(static_cast<utf8proc_int32_t>(code));
@@ -78,7 +78,7 @@ std::string jinja::titleCase(std::string_view text) {
 }
 
 std::string jinja::titleWords(std::string_view text) {
-  // The runs of separators are pieces too; they have no case.
+  // The runs of separators are pieces too, but have no case.
   bool inWord = false;
   return mapCase(text, [&](uint32_t code) {
     bool separates = isPythonSpace(code) || code == '-' || code == '(' ||

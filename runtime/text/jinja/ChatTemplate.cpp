@@ -1,4 +1,4 @@
-//===- ChatTemplate.cpp - makes a prompt of a conversation ----------------===//
+//===- ChatTemplate.cpp - renders a conversation as a prompt --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,8 +30,8 @@ struct ChatTemplate::Compiled {
 ChatTemplate::ChatTemplate(std::shared_ptr<const Compiled> compiled)
     : compiled(std::move(compiled)) {}
 
-/// `text`, or its start where it is long: messages can quote names of the
-/// template, or what a request says.
+/// Returns `text`, or its start if it is long: messages can quote names of the
+/// template or the content of a request.
 static std::string shortened(std::string text) {
   size_t end = 1000;
   if (text.size() <= end)
@@ -41,7 +41,7 @@ static std::string shortened(std::string text) {
   return text.substr(0, end) + "...";
 }
 
-/// The message with its line and column in `source`.
+/// Returns the message with its line and column in `source`.
 static std::string withPlace(Position at, std::string_view message,
                              std::string_view source) {
   std::string_view before = source.substr(0, at.offset);
@@ -84,12 +84,12 @@ std::vector<std::string> ChatTemplate::unsupported() const {
   return messages;
 }
 
-/// What is looked for in short prompts.
+/// The limits of renderings that test what a template does.
 static constexpr RenderLimits probing{.outputBytes = size_t(1) << 20,
                                       .steps = 100'000,
                                       .valueBytes = size_t(16) << 20};
 
-/// The prompt of these messages, where neither tokens nor the time matter.
+/// Renders these messages without the model's tokens and at a fixed time.
 static Expected<std::string> probe(const ChatTemplate &chat,
                                    ordered_json messages) {
   ChatInput input;
@@ -100,8 +100,9 @@ static Expected<std::string> probe(const ChatTemplate &chat,
   return chat.render(input, probing);
 }
 
-/// Whether a user's `content` appears in the prompt as text. `dumped` is in
-/// what shows where a list of parts is printed as a whole.
+/// Returns whether a user's `content` appears in the prompt as text. A template
+/// that prints a list of parts as a whole also shows `dumped`, which a part
+/// holds.
 static bool showsContent(const ChatTemplate &chat, ordered_json content,
                          std::string_view dumped) {
   Expected<std::string> prompt =
@@ -110,8 +111,9 @@ static bool showsContent(const ChatTemplate &chat, ordered_json content,
          prompt->find(dumped) == std::string::npos;
 }
 
-/// Whether the template asks if the content of a message that calls tools is
-/// null. `empty`: what it has for no text.
+/// Returns whether the template tests if the content of a message that calls
+/// tools is null. `empty` is content without text in a form that the template
+/// accepts.
 static bool asksForNull(const ChatTemplate &chat, ordered_json empty) {
   auto prompt = [&](ordered_json content) {
     ordered_json call = {
@@ -143,7 +145,7 @@ ContentForms ChatTemplate::contentForms() const {
   return forms;
 }
 
-/// The value that `json` is to a template.
+/// Converts `json` to a value.
 static Value fromJson(Runtime &runtime, const ordered_json &json,
                       uint32_t level = 0) {
   if (level > maxValueDepth)
@@ -181,7 +183,7 @@ static Value fromJson(Runtime &runtime, const ordered_json &json,
   }
 }
 
-/// The variables of a rendering. A later one hides an earlier one.
+/// Returns the variables of a rendering. A later variable hides an earlier one.
 static TemplateInterpreter::Variables makeVariables(Runtime &runtime,
                                                     const ChatInput &input) {
   static constexpr std::string_view own[] = {"messages", "tools",

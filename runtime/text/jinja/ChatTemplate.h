@@ -1,15 +1,14 @@
-//===- ChatTemplate.h - makes a prompt of a conversation ----------------===//
+//===- ChatTemplate.h - renders a conversation as a prompt ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
-// Chat templates as tokenizer_config.json and GGUF's tokenizer.chat_template
-// carry them: the subset of Jinja2 that published templates use, with the
-// settings and globals that transformers renders them with (its
-// utils/chat_template_utils.py).
+// Renders chat templates as found in tokenizer_config.json and in GGUF's
+// tokenizer.chat_template. It implements the subset of Jinja2 that published
+// templates use, with the settings and globals of transformers
+// (utils/chat_template_utils.py there).
 //
 //   Expected<ChatTemplate> chat = ChatTemplate::compile(text);
 //   ChatInput input;
@@ -17,17 +16,18 @@
 //   Expected<std::string> prompt = chat->render(input);
 //
 // trim_blocks and lstrip_blocks are on, nothing is escaped, and `tojson` is
-// Python's json.dumps without ASCII escapes. Statements: if, for (with else
-// and a filter; break, continue), set (blocks too), macro, call, filter,
+// Python's json.dumps without ASCII escapes. Statements: if, for (with else and
+// a filter; break, continue), set (blocks too), macro, call, filter,
 // generation. Globals: namespace, dict, range, raise_exception, strftime_now.
-// For filters, tests and methods see Filters.cpp, Tests.cpp and Methods.cpp.
-// What is used beyond that is an error where it is reached, as in Jinja2:
-// templates have branches for conversations that never come. unsupported() has
-// it by name. Statements of other names are refused when the template is
-// compiled.
+// Filters, tests and methods are listed in Filters.cpp, Tests.cpp and
+// Methods.cpp.
 //
-// Values behave as in Python, but for integers, which end at 64 bits and a
-// sign. (JSON's reader makes floats of longer ones.)
+// As in Jinja2, an unsupported expression is an error only where it is reached:
+// templates have branches for conversations that never come. unsupported()
+// lists them. Unknown statements are refused when the template is compiled.
+//
+// Values behave as in Python, except that integers are limited to 64 bits and a
+// sign. (The JSON reader makes floats of larger integers.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,41 +47,43 @@
 
 namespace sluice::text {
 
-/// What a template is rendered with. Objects keep the order of their keys: it
-/// shows in what `tojson` writes of tools.
+/// The input of a rendering. Objects keep the order of their keys, since
+/// `tojson` writes tools in that order.
 struct ChatInput {
-  /// A list of objects with `role` and `content`, which the template gets as
-  /// they are. `content` can be a string, null (an assistant's message that
-  /// calls tools) or a list of parts ({"type": "text", "text": ...}). What a
-  /// template does of these is its own affair: many add strings to `content`
-  /// and fail for the others, or print a list as Python would. See
-  /// ChatTemplate::contentForms. The `arguments` of tool calls are JSON in a
-  /// string in requests; templates expect the object that it is.
+  /// A list of objects with `role` and `content`, which the template gets
+  /// unchanged. `content` can be a string, null (an assistant's message that
+  /// calls tools) or a list of parts ({"type": "text", "text": ...}). The
+  /// template decides what it does with each form: many add strings to
+  /// `content` and fail for other values, or print a list as Python would. See
+  /// ChatTemplate::contentForms(). In requests, the `arguments` of a tool call
+  /// are JSON in a string; templates expect the parsed object.
   nlohmann::ordered_json messages = nlohmann::ordered_json::array();
-  /// A list of tools; null: the variable is there and none.
+  /// A list of tools; if null, the template's variable is none.
   nlohmann::ordered_json tools;
-  /// Whether the prompt ends with what starts the assistant's answer.
+  /// Whether the prompt ends with the start of the assistant's answer.
   bool addGenerationPrompt = true;
-  /// The texts of the model's tokens; without one its variable is undefined.
+  /// The texts of the model's tokens. If one is not set, its variable is
+  /// undefined.
   std::optional<std::string> bosToken;
   std::optional<std::string> eosToken;
   /// An object of further variables (enable_thinking, documents), or null. It
-  /// can replace the tokens, but not what the other fields set.
+  /// can replace the tokens, but no variable that another field sets.
   nlohmann::ordered_json variables;
-  /// For strftime_now, in the local time zone; without it the clock's.
+  /// The time for strftime_now, which uses the local time zone; the current
+  /// time if not set.
   std::optional<std::time_t> now;
 };
 
-/// The longest template.
+/// The longest template, in bytes.
 inline constexpr size_t maxTemplateBytes = size_t(1) << 20;
 
-/// The forms of a message's `content` that come out as text in a prompt.
+/// The forms of a message's `content` that appear as text in a prompt.
 struct ContentForms {
   bool text = true;   ///< a string
   bool parts = false; ///< a list of parts of the type `text`
-  /// Null, of an assistant's message that calls tools: the template asks for it
-  /// and writes something else then than for an empty string. Others fail, or
-  /// print Python's None.
+  /// Null, in an assistant's message that calls tools: the template tests for
+  /// it, and writes something else than for an empty string. Other templates
+  /// fail, or print Python's None.
   bool null = false;
 };
 
@@ -89,35 +91,36 @@ struct ContentForms {
 /// use from several threads.
 class ChatTemplate {
 public:
-  /// `text` is not kept. Errors, with line and column (in characters, from 1):
-  /// the text is not Jinja2, has a statement that is not supported (its name is
-  /// given), nests too deep, has more than 500 variables; without them: it is
-  /// too long or not UTF-8.
+  /// Compiles `text`, which is not kept. Errors with line and column (in
+  /// characters, from 1): the text is not Jinja2, has a statement that is not
+  /// supported (which is named), nests too deep, or has more than 500
+  /// variables. Errors without them: the text is too long or not UTF-8.
   static Expected<ChatTemplate> compile(std::string_view text);
 
-  /// The prompt, which is valid UTF-8; bytes of the input that are not become
-  /// U+FFFD. Takes time and memory in proportion to `limits` at most. Errors:
+  /// Returns the prompt, which is valid UTF-8; invalid bytes of the input
+  /// become U+FFFD. Time and memory are bounded by `limits`. Errors:
   ///   chat template: line 3, column 5: the template raised: TEXT
-  ///     the template called raise_exception(TEXT), mostly because it does not
-  ///     take such a conversation. TEXT is in `*raised`, too, which nothing
-  ///     else sets: it is for who sent the conversation, the line is not;
+  ///     The template called raise_exception(TEXT), mostly because it does not
+  ///     accept such a conversation. Only this error sets `*raised`, to TEXT,
+  ///     which is meant for the sender of the conversation; the line is not.
   ///   chat template: line 3, column 5: ...
-  ///     Python would raise an error there, the place is one of unsupported(),
-  ///     or a limit was reached;
+  ///     Python would raise an error there, the expression is one of
+  ///     unsupported(), or a limit was reached.
   ///   chat template: ...
-  ///     the input is not as ChatInput says, or nests too deep.
+  ///     The input is not as ChatInput describes it, or nests too deep.
   Expected<std::string>
   render(const ChatInput &input, const RenderLimits &limits = {},
          std::optional<std::string> *raised = nullptr) const;
 
-  /// What the template uses and rendering cannot do, each as "line 3, column 5:
-  /// filter 'x' is not supported", in the order of the text. Conversations that
-  /// reach none of it are rendered.
+  /// Returns what the template uses that rendering does not support, each as
+  /// "line 3, column 5: filter 'x' is not supported", in the order of the text.
+  /// Conversations that reach none of it are rendered.
   std::vector<std::string> unsupported() const;
 
-  /// Renders a message in each form to see what becomes of it. Whoever has the
-  /// other form puts text into one part, or the texts of the parts together.
-  /// {text} for a template that refuses a user's message alone.
+  /// Renders a message in each form to see which forms appear as text. For a
+  /// template that takes only one form, the caller puts a text into one part,
+  /// or joins the texts of the parts. Returns {text} for a template that
+  /// refuses a single message of a user.
   ContentForms contentForms() const;
 
 private:

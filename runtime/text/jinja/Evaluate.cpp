@@ -216,7 +216,7 @@ Value TemplateInterpreter::evaluate(const Select &node, Position at,
   std::vector<Value> arguments = evaluateAll(node.arguments, scope);
   arguments.insert(arguments.begin(), Value());
   runtime.at = at;
-  if (!sequence.isTrue()) // Jinja2 asks before it goes through the items
+  if (!sequence.isTrue()) // Jinja2 tests this before it visits the items
     return runtime.iterator({});
   auto items = itemsOf(runtime, sequence);
   runtime.charge(items->items.size() * sizeof(Value));

@@ -1,4 +1,4 @@
-//===- ExpressionParser.cpp - makes the tree of a template: operators -----===//
+//===- ExpressionParser.cpp - parses a template: operators ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,14 +18,15 @@ using namespace sluice::text::jinja;
 
 using Kind = Lexeme::Kind;
 
-/// The depth of the deepest operand; null ones have none.
+/// Returns the depth of the deepest operand; null operands count as 0.
 template <typename... Operands>
 static uint32_t deepest(const Operands &...operands) {
   return std::max({(operands ? operands->depth : uint32_t(0))...});
 }
 
-/// An expression, or a tuple of them without parentheses. Loops and conditions
-/// leave a conditional's `if` to the statement.
+/// Parses an expression, or a tuple without parentheses. Without
+/// `withConditional`, as in loops and conditions, an `if` is left to the
+/// statement.
 ExpressionPtr Parser::parseTuple(bool withConditional, bool inParentheses) {
   Position at = current().at;
   auto atEnd = [&] {

@@ -1,4 +1,4 @@
-//===- Filters.cpp - filters of single values ---------------------------===//
+//===- Filters.cpp - filters of single values -----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,12 +34,12 @@ Value Builtin::call(Runtime &runtime, std::span<const Value> arguments) const {
   return run(runtime, arguments);
 }
 
-/// An argument as truth, or what it is where it was not given.
+/// Returns an argument's truth value; `otherwise` if it was not given.
 static bool flag(const Value &argument, bool otherwise = false) {
   return argument.is(Kind::Missing) ? otherwise : argument.isTrue();
 }
 
-/// A text argument; fails with the parameter's name for other values.
+/// Returns a text argument; fails with the parameter's name for other values.
 static const std::string &textArgument(Runtime &runtime, const Value &argument,
                                        std::string_view what) {
   if (argument.is(Kind::Undefined))
@@ -56,7 +56,7 @@ static Value defaultFilter(Runtime &runtime, FilterArguments arguments) {
   return arguments[1].is(Kind::Missing) ? Value::string("") : arguments[1];
 }
 
-/// Filters of a text alone: transform(the value as text).
+/// A filter of a text alone, which returns transform(the value as text).
 template <std::string (*transform)(std::string_view)>
 static Value textFilter(Runtime &runtime, FilterArguments arguments) {
   return runtime.stringLike(arguments[0],
@@ -136,7 +136,7 @@ static Value indentFilter(Runtime &runtime, FilterArguments arguments) {
   return runtime.stringLike(arguments[0], std::move(out));
 }
 
-/// A whole number of a float, towards zero.
+/// Returns the whole number of a float, rounded towards zero.
 static Value truncated(Runtime &runtime, double value) {
   if (!(std::abs(value) < 0x1p64))
     runtime.fail("an integer needs more than 64 bits");
@@ -173,7 +173,7 @@ static Value floatFilter(Runtime &runtime, FilterArguments arguments) {
   return arguments[1].is(Kind::Missing) ? Value::real(0) : arguments[1];
 }
 
-/// The style that tojson's arguments ask for.
+/// Returns the style that tojson's arguments ask for.
 static JsonStyle jsonStyle(Runtime &runtime, FilterArguments arguments) {
   const Value &indent = arguments[2];
   const Value &separators = arguments[3];

@@ -1,4 +1,4 @@
-//===- Filters.h - filters of sequences, and what filters share ---------===//
+//===- Filters.h - filters of sequences, and shared helpers ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,10 +27,10 @@ Value reverseFilter(Runtime &runtime, FilterArguments arguments);
 Value sortFilter(Runtime &runtime, FilterArguments arguments);
 Value uniqueFilter(Runtime &runtime, FilterArguments arguments);
 
-/// The (key, value) tuples of a dict.
+/// Returns the (key, value) tuples of a dict.
 std::vector<Value> pairsOf(Runtime &runtime, const Dict &dict);
 
-/// replaceText, with its cost counted first.
+/// Calls replaceText(), after counting its cost.
 std::string replaceCounted(Runtime &runtime, std::string_view text,
                            std::string_view pattern, std::string_view content,
                            int64_t limit);

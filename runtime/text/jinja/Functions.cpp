@@ -17,11 +17,11 @@ using namespace sluice::text::jinja;
 
 using Kind = Value::Kind;
 
-/// What Jinja2's sandbox allows.
+/// The limit of Jinja2's sandbox.
 static constexpr Integer maxRange = 100000;
 
-/// Fails unless there are `min` to `max` positional arguments, and no
-/// named ones.
+/// Fails unless there are `min` to `max` positional arguments and no named
+/// arguments.
 static void checkPositional(Runtime &runtime, std::string_view name,
                             const ArgumentValues &arguments, size_t min,
                             size_t max) {
@@ -67,7 +67,8 @@ bool jinja::isRange(const BuiltinFunction &function) {
   return function.run == range;
 }
 
-/// The entries of dict(mapping, name=value...), which namespace() takes too.
+/// Returns the entries of dict(mapping, name=value...), whose arguments
+/// namespace() takes too.
 static Dict entriesOf(Runtime &runtime, std::string_view name,
                       const ArgumentValues &arguments) {
   Dict dict;
@@ -112,7 +113,8 @@ static Value strftimeNow(Runtime &runtime, const ArgumentValues &arguments) {
   std::tm local{};
   if (!localtime_r(&runtime.now, &local))
     runtime.fail("strftime_now: the time is out of range");
-  // A space before tells an empty result from one that does not fit.
+  // The space in front distinguishes an empty result from one that does not
+  // fit.
   char buffer[1024];
   size_t length = std::strftime(buffer, sizeof(buffer),
                                 (" " + format.text()).c_str(), &local);

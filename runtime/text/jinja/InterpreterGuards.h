@@ -1,4 +1,4 @@
-//===- InterpreterGuards.h - what the interpreter undoes on its way out ---===//
+//===- InterpreterGuards.h - scope guards of the interpreter --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,8 +18,8 @@ class TemplateInterpreter::DepthGuard {
 public:
   DepthGuard(TemplateInterpreter &interpreter, Position at)
       : depth(interpreter.depth) {
-    // A template without macros stays below: it is the recursion of macros
-    // that this bounds, and with it the stack.
+    // A template without macros stays below the limit, which bounds the
+    // recursion of macros and thereby the stack.
     if (depth >= maxDepth)
       failAt(at, "macros call each other too deep");
     ++depth;

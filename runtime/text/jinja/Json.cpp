@@ -1,4 +1,4 @@
-//===- Json.cpp - the filter tojson -------------------------------------===//
+//===- Json.cpp - the filter tojson ---------------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ using Kind = Value::Kind;
 
 namespace {
 
-/// Writes what Python's json.dumps() does.
+/// Writes a value as Python's json.dumps() does.
 class JsonWriter {
 public:
   JsonWriter(Runtime &runtime, const JsonStyle &style)
@@ -43,7 +43,8 @@ private:
 
   Runtime &runtime;
   const JsonStyle &style;
-  const size_t valueBytes; ///< at most, of a number and what is around it
+  /// The most bytes that a number takes with the text around it.
+  const size_t valueBytes;
   size_t level = 0;
 };
 

@@ -1,4 +1,4 @@
-//===- Lexer.cpp - cuts a template into tokens ----------------------------===//
+//===- Lexer.cpp - splits a template into tokens --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -66,8 +66,10 @@ private:
 
   std::string_view source;
   size_t pos = 0;
-  bool lineStarting = true; // the last tag ended with its line, or none was
-  std::string closers;      // of the brackets that are open in this tag
+  // The last tag ended with its line, or there was no tag.
+  bool lineStarting = true;
+  // The closing brackets of those that are open in this tag.
+  std::string closers;
   std::vector<Lexeme> tokens;
 };
 
@@ -80,14 +82,15 @@ void Lexer::skipSpace() {
   pos += rest.size() - stripSpace(rest, {true, false}).size();
 }
 
-/// Adds the text before the tag at `tag`, less what the tag strips of it.
+/// Adds the text before the tag at `tag`, without the parts that the tag
+/// strips.
 void Lexer::addData(std::string_view text, size_t tag) {
   size_t start = pos;
   char sign = tag + 2 < source.size() ? source[tag + 2] : '\0';
   if (sign == '-') {
     text = stripSpace(text, {false, true});
   } else if (sign != '+' && source[tag + 1] != '{') {
-    size_t line = text.rfind('\n') + 1; // 0 where there is none
+    size_t line = text.rfind('\n') + 1; // 0 if there is none
     if ((line > 0 || lineStarting) && stripSpace(text.substr(line)).empty())
       text = text.substr(0, line);
   }
@@ -95,7 +98,7 @@ void Lexer::addData(std::string_view text, size_t tag) {
     add(Kind::Data, start, std::string(text));
 }
 
-/// Goes behind the comment that starts at `tag`.
+/// Skips the comment that starts at `tag`.
 void Lexer::skipComment(size_t tag) {
   size_t start = pos;
   size_t end = source.find("#}", start);
@@ -110,8 +113,8 @@ void Lexer::skipComment(size_t tag) {
   lineStarting = source[pos - 1] == '\n';
 }
 
-/// Reads the end of a tag, if it is next. Closing braces belong to a dict
-/// while one is open.
+/// Reads the end of a tag, if it is next. While a dict is open, closing braces
+/// belong to the dict.
 bool Lexer::readTagEnd(bool block) {
   std::string_view end = block ? "%}" : "}}";
   if (!closers.empty())
@@ -134,7 +137,7 @@ bool Lexer::readTagEnd(bool block) {
 
 void Lexer::readNumber() {
   size_t start = pos;
-  // Digits with single underscores between them.
+  // Skips digits with single underscores between them.
   auto skipDigits = [&](size_t at) {
     while (at < source.size() &&
            (isDigit(source[at]) ||
@@ -191,7 +194,7 @@ void Lexer::readString() {
                       {static_cast<uint32_t>(start + 1)}));
 }
 
-/// Keeps account of brackets.
+/// Keeps track of open brackets.
 void Lexer::balance(char c) {
   if (c == '(' || c == '[' || c == '{') {
     closers += c == '(' ? ')' : c == '[' ? ']' : '}';
@@ -237,17 +240,17 @@ void Lexer::readToken() {
   }
 }
 
-/// Reads a tag from behind its begin to behind its end.
+/// Reads a tag, from after its begin to after its end.
 void Lexer::readTag(bool block) {
   closers.clear();
   size_t first = tokens.size();
   while (true) {
     skipSpace();
-    // The tag is not closed: the parser says which.
+    // If the tag is not closed, the parser says which tag it is.
     if (pos == source.size() || readTagEnd(block))
       return;
     readToken();
-    // What a raw block holds are no tokens.
+    // The content of a raw block is no tokens.
     if (block && tokens.size() == first + 1 && tokens.back().text == "raw")
       failAt(tokens.back().at, "statement 'raw' is not supported");
   }

@@ -1,14 +1,13 @@
-//===- Lexer.h - cuts a template into tokens ------------------------------===//
+//===- Lexer.h - splits a template into tokens ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
-// Jinja2's lexer with transformers' settings: trim_blocks (a newline behind a
-// block is dropped) and lstrip_blocks (so is the white space before a block
-// that starts a line).
+// Jinja2's lexer with transformers' settings: trim_blocks (a newline after a
+// block is dropped) and lstrip_blocks (the white space before a block that
+// starts a line is dropped).
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,29 +24,29 @@ namespace sluice::text::jinja {
 
 struct Lexeme {
   enum class Kind : uint8_t {
-    Data,          ///< text outside of tags, as it is to be written
+    Data,          ///< text outside of tags, as it is written
     VariableBegin, ///< {{
     VariableEnd,
     BlockBegin, ///< {%
     BlockEnd,
     Name,
-    String,  ///< without quotes and escapes
+    String,  ///< its content, with escapes replaced
     Integer, ///< its digits
-    Float,   ///< as std::from_chars takes it
+    Float,   ///< as std::from_chars reads it
     Operator,
-    End ///< of the template
+    End ///< the end of the template
   };
   Kind kind = Kind::End;
   Position at;
   std::string text;
 };
 
-/// `source` with its line ends as \n, and without the last one: what Jinja2
-/// makes of a template before anything else. Positions are in this text.
+/// Returns `source` with \n as its line ends, and without the last one: what
+/// Jinja2 does first with a template. Positions refer to this text.
 std::string normalizeTemplate(std::string_view source);
 
-/// The tokens of a normalized template (valid UTF-8); the last is End. Throws
-/// TemplateError for what is not a token.
+/// Returns the tokens of a normalized template (valid UTF-8); the last is End.
+/// Throws TemplateError for text that is no token.
 std::vector<Lexeme> tokenize(std::string_view source);
 
 } // namespace sluice::text::jinja

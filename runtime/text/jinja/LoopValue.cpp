@@ -1,4 +1,4 @@
-//===- LoopValue.cpp - the variable loop ----------------------------------===//
+//===- LoopValue.cpp - the variable `loop` --------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

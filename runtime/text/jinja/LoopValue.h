@@ -1,4 +1,4 @@
-//===- LoopValue.h - the variable loop ------------------------------------===//
+//===- LoopValue.h - the variable `loop` ----------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,9 +16,9 @@
 
 namespace sluice::text::jinja {
 
-/// What a loop goes through: the items of a list, or those of a range, which
-/// are made one by one: loops that look back from each message, and end early,
-/// then make few of them.
+/// The items of a loop: those of a list, or those of a range, which are made
+/// one by one. So loops that look back from each message and end early make few
+/// items.
 class LoopItems {
 public:
   LoopItems() = default;
@@ -27,7 +27,7 @@ public:
   explicit LoopItems(const RangeItems &range) : range(range) {}
 
   size_t size() const { return list ? list->items.size() : range.size; }
-  /// i < size().
+  /// Requires i < size().
   Value at(size_t i) const {
     return list ? list->items[i]
                 : Value::integer(range.start +
@@ -35,42 +35,42 @@ public:
   }
 
 private:
-  std::shared_ptr<const List> list; ///< null: `range`
+  std::shared_ptr<const List> list; ///< null for `range`
   RangeItems range;
 };
 
-/// A loop's way through its items. The loop's filter is asked about an item
-/// when the loop gets there, or looks ahead for `loop.last` and the like: it
-/// may depend on what the body has done.
+/// The state of a loop. The loop's filter is called for an item only when the
+/// loop reaches it, or looks ahead for `loop.last` and the like, since the
+/// filter may depend on what the body has done.
 class LoopValue {
 public:
   using Filter = std::function<bool(const Value &item)>;
 
-  /// An empty filter accepts all.
+  /// An empty filter accepts all items.
   LoopValue(LoopItems items, Filter accepts)
       : items(std::move(items)), accepts(std::move(accepts)) {}
 
-  /// Goes to the next item; false at the end.
+  /// Goes to the next item; returns false at the end.
   bool advance();
   const Value &current() const { return item; }
 
-  /// Lets go of the items and the filter. Who still holds the loop can ask for
-  /// its counters.
+  /// Releases the items and the filter. A value that still holds the loop can
+  /// read its counters.
   void finish();
 
-  /// `loop.name`; Missing where there is none.
+  /// Returns `loop.name`; Missing if there is no such attribute.
   Value attribute(Runtime &runtime, std::string_view name);
   static bool hasAttribute(std::string_view name);
 
 private:
-  /// Has at least `count` accepted items ahead, if there are as many.
+  /// Finds accepted items until `count` are ahead, or none is left.
   void lookAhead(size_t count);
   size_t length();
 
   LoopItems items;
   Filter accepts;
   size_t nextItem = 0;
-  std::deque<Value> ahead; ///< accepted, not visited
+  std::deque<Value> ahead; ///< accepted, not yet visited
   size_t visited = 0;
   Value item;
   Value previous = Value::undefined("there is no previous item");

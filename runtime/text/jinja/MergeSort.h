@@ -1,4 +1,4 @@
-//===- MergeSort.h - sorts values that may have no order ----------------===//
+//===- MergeSort.h - a sort for values without a strict order -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,9 +14,8 @@
 
 namespace sluice::text::jinja {
 
-/// Sorts, and keeps the order of items of which none is less. Unlike with
-/// std::sort, `less` need not be an order (NaN is neither less nor equal), and
-/// may throw.
+/// Sorts stably. Unlike for std::sort, `less` need not be a strict weak order
+/// (NaN is neither less nor equal), and it may throw.
 template <typename T, typename Less>
 void mergeSort(std::vector<T> &items, Less less) {
   auto at = [&](size_t i) {

@@ -1,4 +1,4 @@
-//===- Methods.cpp - methods of strings, lists and dicts ----------------===//
+//===- Methods.cpp - methods of strings, lists and dicts ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@ static bool isGiven(const Value &argument) {
   return !argument.is(Kind::Missing) && !argument.is(Kind::None);
 }
 
-/// A text argument; fails for other values.
+/// Returns a text argument; fails for other values.
 static const std::string &textOf(Runtime &runtime, const Value &argument) {
   if (argument.is(Kind::Undefined))
     runtime.fail(argument.why());
@@ -31,7 +31,7 @@ static const std::string &textOf(Runtime &runtime, const Value &argument) {
   return argument.text();
 }
 
-/// A count that is -1, for no limit, where it was not given.
+/// Returns a count; -1, which means no limit, if it was not given.
 static int64_t limitOf(Runtime &runtime, const Value &argument) {
   if (argument.is(Kind::Missing))
     return -1;
@@ -58,7 +58,7 @@ static Value strip(Runtime &runtime, MethodArguments arguments) {
       arguments[0], std::string(stripCharacters(text, characters, ends)));
 }
 
-/// A list of pieces of a string.
+/// Returns a list of pieces of a string.
 static Value piecesOf(Runtime &runtime, const Value &string,
                       const std::vector<std::string_view> &pieces) {
   runtime.step(pieces.size());
@@ -86,7 +86,7 @@ static Value splitlines(Runtime &runtime, MethodArguments arguments) {
   return piecesOf(runtime, arguments[0], splitLines(arguments[0].text()));
 }
 
-/// startswith and endswith, of one text or any in a tuple.
+/// startswith and endswith, with one text or a tuple of them.
 template <bool atStart>
 static Value hasEnd(Runtime &runtime, MethodArguments arguments) {
   const std::string &text = arguments[0].text();
@@ -145,7 +145,7 @@ static Value removeEnd(Runtime &runtime, MethodArguments arguments) {
   return runtime.stringLike(arguments[0], std::string(text));
 }
 
-/// separator.join(items): unlike the filter's, all items are strings.
+/// separator.join(items). Unlike in the filter, all items must be strings.
 static Value join(Runtime &runtime, MethodArguments arguments) {
   auto items = itemsOf(runtime, arguments[1]);
   std::string out;
@@ -187,20 +187,20 @@ static Value keysOrValues(Runtime &runtime, MethodArguments arguments) {
 }
 
 //===----------------------------------------------------------------------===//
-// All of them
+// Lookup
 //===----------------------------------------------------------------------===//
 
-/// Stands for methods that change their object.
+/// Runs any method that would change its object.
 static Value change(Runtime &runtime, MethodArguments arguments) {
   runtime.fail("a template may not change a ", arguments[0].typeName());
 }
 
-/// Such a method. Its arguments do not matter.
+/// Returns a method that would change its object. Its arguments do not matter.
 static constexpr Method changing(Kind owner, std::string_view name) {
   return {owner, {name, change, 0, {"first", "second"}}};
 }
 
-/// Sorted by name.
+/// All methods, sorted by name.
 static constexpr Method methods[] = {
     changing(Kind::List, "append"),
     {Kind::String, {"capitalize", changeCase<capitalize>}},
@@ -250,7 +250,7 @@ bool Method::isOf(const Value &object) const {
     return object.isString();
   if (owner == Kind::List && object.is(Kind::List))
     return object.list()->form == List::Form::List;
-  // Lists' methods that change them are for a good part dicts' too.
+  // Some methods that change a list are also methods of dicts.
   return object.is(Kind::Dict) &&
          (owner == Kind::Dict || builtin.name == "clear" ||
           builtin.name == "pop");

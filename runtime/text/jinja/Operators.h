@@ -1,14 +1,14 @@
-//===- Operators.h - Python's operators on values -----------------------===//
+//===- Operators.h - Python's operators on values -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
-// All of them fail, at the place that the runtime is at, where Python raises.
-// A string that is Markup makes `+` escape the other operand; the filter
-// `safe` is the only source of such strings, as nothing else is escaped.
+// Python's operators on values. All of them fail where Python raises, with the
+// runtime's current position. A string that is Markup makes `+` escape the
+// other operand; only the filter `safe` makes such strings, since nothing else
+// is escaped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,28 +40,28 @@ bool contains(Runtime &runtime, const Value &haystack, const Value &needle);
 /// len(value).
 size_t lengthOf(Runtime &runtime, const Value &value);
 
-/// The items that a loop over `value` visits. Takes all that an iterator still
-/// has.
+/// Returns the items that a loop over `value` visits. It takes all items that
+/// an iterator has left.
 std::shared_ptr<const List> itemsOf(Runtime &runtime, const Value &value);
 
-/// `object.name`: an attribute, else an item; Undefined where there is none.
+/// `object.name`: an attribute, else an item; Undefined if there is neither.
 Value attributeOf(Runtime &runtime, const Value &object, std::string_view name);
-/// `object[key]`: an item, else an attribute; Undefined where there is none.
+/// `object[key]`: an item, else an attribute; Undefined if there is neither.
 Value itemOf(Runtime &runtime, const Value &object, const Value &key);
-/// The item at a path as filters take it, "function.name" or an index.
-/// Undefined items on the way become `fallback`, where it has a value.
+/// Returns the item at a path as filters accept it, "function.name" or an
+/// index. Undefined items on the way become `fallback`, if it has a value.
 Value itemAtPath(Runtime &runtime, const Value &object, const Value &path,
                  const Value &fallback = {});
 
-/// `object[start:stop:step]`; bounds are Missing or none where left out.
+/// `object[start:stop:step]`; a bound that was left out is Missing or none.
 Value sliceOf(Runtime &runtime, const Value &object, const Value &start,
               const Value &stop, const Value &step);
 
-/// The integer that Python would take `value` for; fails for others, with
-/// `what` it is.
+/// Converts `value` to an integer as Python would. Fails for other values,
+/// which the error calls `what`.
 Integer toInteger(Runtime &runtime, const Value &value, std::string_view what);
 
-/// `value` as one of the integers there are.
+/// Returns `value` as a Value; fails outside +-maxInteger.
 Value checkedInteger(Runtime &runtime, Integer value);
 
 } // namespace sluice::text::jinja

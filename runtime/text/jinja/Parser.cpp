@@ -1,4 +1,4 @@
-//===- Parser.cpp - makes the tree of a template: statements --------------===//
+//===- Parser.cpp - parses a template: statements -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -110,7 +110,7 @@ Symbol Parser::takeAssigned() {
 // Bodies
 //===----------------------------------------------------------------------===//
 
-/// Statements up to one of `ends`, whose name is left to be taken, or to the
+/// Parses statements up to one of `ends`, whose name is not taken, or to the
 /// end of the template.
 Body Parser::parseBody(std::initializer_list<std::string_view> ends) {
   DepthGuard guard(*this);
@@ -135,8 +135,8 @@ Body Parser::parseBody(std::initializer_list<std::string_view> ends) {
   return body;
 }
 
-/// The body of the block `name` that was opened at `start`: from behind its
-/// first tag to one of `ends`.
+/// Parses the body of the block `name` that was opened at `start`: from after
+/// its first tag to one of `ends`.
 Body Parser::parseBlock(Position start, std::string_view name,
                         std::initializer_list<std::string_view> ends) {
   skipOperator(":");
@@ -147,7 +147,7 @@ Body Parser::parseBlock(Position start, std::string_view name,
   return body;
 }
 
-/// The whole body of a block that catches what it writes, or has variables of
+/// Parses the whole body of a block that captures its output or has a scope of
 /// its own.
 Body Parser::parseScope(Position start, std::string_view name,
                         std::string_view end) {
@@ -227,7 +227,7 @@ Statement Parser::parseFor(Position at) {
   return {at, std::move(made)};
 }
 
-/// The places before `in` of a loop, or before `=`.
+/// Parses the target before a loop's `in` or before `=`.
 Target Parser::parseTarget(bool ofSet) {
   Target target;
   do {
@@ -261,7 +261,7 @@ Statement Parser::parseSet(Position at) {
   return {at, SetBlock{std::move(target), parseScope(at, "set", "endset")}};
 }
 
-/// The parameters of a macro or a call block, in parentheses.
+/// Parses the parameters of a macro or a call block, in parentheses.
 std::vector<Parameter> Parser::parseParameters() {
   std::vector<Parameter> parameters;
   expectOperator("(");
@@ -309,7 +309,7 @@ Statement Parser::parseCallBlock(Position at) {
 
 Statement Parser::parseFilterBlock(Position at) {
   FilterBlock made;
-  made.captured = symbol("<captured>"); // no name that a template can have
+  made.captured = symbol("<captured>"); // a name that no template can have
   made.filtered = parseFilter(make(at, Variable{made.captured}));
   while (skipOperator("|"))
     made.filtered = parseFilter(std::move(made.filtered));
@@ -325,7 +325,7 @@ Statement Parser::parseLoopControl(Position at, bool isBreak) {
   return {at, Continue{}};
 }
 
-/// A tag that needs another template.
+/// Parses a tag that needs another template.
 Statement Parser::parseOtherFile(Position at, const std::string &name) {
   while (current().kind != Kind::BlockEnd && current().kind != Kind::End)
     take();
@@ -333,7 +333,7 @@ Statement Parser::parseOtherFile(Position at, const std::string &name) {
           Output{unsupported(at, "statement '" + name + "' is not supported")}};
 }
 
-/// Adds the calls of functions that nothing sets, and sorts.
+/// Adds the calls of functions that nothing sets, and sorts the refusals.
 void Parser::collectRefusals() {
   for (const UnknownFunction &unknown : unknownFunctions)
     if (!assigned.contains(unknown.name))

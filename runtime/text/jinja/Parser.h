@@ -1,13 +1,12 @@
-//===- Parser.h - makes the tree of a template ----------------------------===//
+//===- Parser.h - parses a template ---------------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
-// A parser by recursive descent, for Jinja2's grammar. What the grammar has
-// and the library has not is refused here, by name.
+// A recursive descent parser for Jinja2's grammar. Constructs of the grammar
+// that are not supported are refused here, by name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +25,7 @@ class Parser {
 public:
   explicit Parser(std::vector<Lexeme> tokens) : tokens(std::move(tokens)) {}
 
-  /// Throws TemplateError.
+  /// Parses the template. Throws TemplateError.
   Template run();
 
 private:
@@ -87,7 +86,7 @@ private:
   ExpressionPtr parseSubscript(ExpressionPtr object);
   ExpressionPtr parseFilters(ExpressionPtr value);
 
-  /// Counts how deep the parser is in one of its two kinds of recursion.
+  /// Limits the depth of the parser's recursion.
   class DepthGuard;
 
   // Calls (CallParser.cpp).
@@ -104,7 +103,7 @@ private:
                                            std::string_view what,
                                            CallArguments arguments);
 
-  /// Makes an expression over operands of which the deepest is `deepest` deep.
+  /// Makes an expression whose deepest operand has depth `deepest`.
   template <typename Node>
   ExpressionPtr make(Position at, Node node, uint32_t deepest = 0) {
     if (deepest >= maxExpressionDepth)
@@ -113,14 +112,14 @@ private:
     return ExpressionPtr(new Expression{at, deepest + 1, std::move(node)});
   }
 
-  /// An expression that fails where it is reached.
+  /// Makes an expression that fails where it is reached.
   ExpressionPtr unsupported(Position at, std::string why) {
     tree.refusals.push_back({at, why});
     return make(at, Unsupported{std::move(why)});
   }
 
-  /// What `makeCall` gives; where it throws an UnsupportedError, an expression
-  /// that fails where it is reached.
+  /// Returns the result of `makeCall`; if it throws an UnsupportedError, an
+  /// expression that fails where it is reached.
   template <typename MakeCall> ExpressionPtr orUnsupported(MakeCall makeCall) {
     try {
       return makeCall();
@@ -129,8 +128,8 @@ private:
     }
   }
 
-  /// A call of a name that is no global function; what it calls is undefined
-  /// unless the template sets the name.
+  /// A call of a name that is no global function. The name is undefined unless
+  /// the template sets it.
   struct UnknownFunction {
     Position at;
     Symbol name;
@@ -139,10 +138,10 @@ private:
   std::vector<Lexeme> tokens;
   size_t next = 0;
   Template tree;
-  std::set<Symbol> assigned; ///< by set, for, macro or as a parameter
+  std::set<Symbol> assigned; ///< by set, for, macro, or as a parameter
   std::vector<UnknownFunction> unknownFunctions;
   uint32_t depth = 0;      ///< of the parser's own recursion
-  uint32_t loopDepth = 0;  ///< loops that break and continue can be for
+  uint32_t loopDepth = 0;  ///< loops to which break and continue can belong
   uint32_t scopeDepth = 0; ///< bodies in which no macro can be defined
   bool callerUsed = false; ///< in the macro that is being parsed
 };

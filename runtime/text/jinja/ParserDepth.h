@@ -1,4 +1,4 @@
-//===- ParserDepth.h - limits the parser's recursion --------------------===//
+//===- ParserDepth.h - limits the parser's recursion ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 
 namespace sluice::text::jinja {
 
-/// One level of the parser's recursion, in statements and expressions alike.
-/// Parentheses take three of them, a block one.
+/// One level of the parser's recursion, which counts statements and expressions
+/// alike. Parentheses take three levels, a block takes one.
 class Parser::DepthGuard {
 public:
   explicit DepthGuard(Parser &parser) : depth(parser.depth) {

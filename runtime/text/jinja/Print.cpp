@@ -1,4 +1,4 @@
-//===- Print.cpp - values as text ---------------------------------------===//
+//===- Print.cpp - converts values to text --------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ using namespace sluice::text::jinja;
 using Kind = Value::Kind;
 
 std::string jinja::printInteger(Integer value) {
-  // Within +-maxInteger, so the magnitude fits.
+  // `value` is within +-maxInteger, so its magnitude fits.
   auto magnitude = static_cast<uint64_t>(value < 0 ? -value : value);
   return (value < 0 ? "-" : "") + std::to_string(magnitude);
 }
@@ -30,7 +30,7 @@ std::string jinja::printFloat(double value) {
     return "nan";
   if (std::isinf(value))
     return value < 0 ? "-inf" : "inf";
-  // [-]d[.ddd]e[+-]xx with the fewest digits.
+  // The form is [-]d[.ddd]e[+-]xx, with the fewest digits.
   char buffer[32];
   auto [end, error] = std::to_chars(buffer, buffer + sizeof(buffer), value,
                                     std::chars_format::scientific);
@@ -59,7 +59,7 @@ std::string jinja::printFloat(double value) {
   return sign + digits.substr(0, whole) + "." + digits.substr(whole);
 }
 
-/// Whether repr() of a string shows the character as it is.
+/// Returns whether repr() of a string shows the character unescaped.
 static bool isPrintable(uint32_t code) {
   if (code < 0x80)
     return code >= ' ' && code != 0x7F;
@@ -89,8 +89,8 @@ static void appendPythonEscape(std::string &out, uint32_t code) {
   appendHex(out, code, code < 0x100 ? 2 : code < 0x10000 ? 4 : 8);
 }
 
-/// Appends repr() of a string: in single quotes, unless it has such and no
-/// double ones.
+/// Appends repr() of a string: in single quotes, unless it contains single
+/// quotes and no double ones.
 static void appendQuoted(std::string &out, std::string_view text) {
   bool hasSingle = text.find('\'') != std::string_view::npos;
   bool hasDouble = text.find('"') != std::string_view::npos;
@@ -146,11 +146,11 @@ static void appendRepr(Runtime &runtime, std::string &out, const Dict &dict) {
 }
 
 /// Appends repr(value), which differs from str(value) for strings and
-/// Undefined. A list can hold one long text many times, so what is appended is
-/// counted as it comes.
+/// Undefined. A list can hold one long text many times, so the result is
+/// counted as it grows.
 static void appendRepr(Runtime &runtime, std::string &out, const Value &value) {
   runtime.step();
-  runtime.charge(32); // at least as much as a number
+  runtime.charge(32); // no less than a number takes
   switch (value.kind()) {
   case Kind::Undefined:
     out += "Undefined";

@@ -1,4 +1,4 @@
-//===- Print.h - values as text -----------------------------------------===//
+//===- Print.h - converts values to text ----------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,28 +14,29 @@
 
 namespace sluice::text::jinja {
 
-/// What `{{ value }}` writes, which is Python's str(value). Undefined is
-/// nothing. Fails for what Python prints with an address or in a form of its
-/// own: macros, namespaces, generators, ranges, views of dicts.
+/// Returns what `{{ value }}` writes, which is Python's str(value); empty for
+/// Undefined. Fails for values that Python prints with an address or in a
+/// special form: macros, namespaces, generators, ranges, views of dicts.
 std::string toText(Runtime &runtime, const Value &value);
 
 std::string printInteger(Integer value);
 
-/// Python's repr(value): the fewest digits that give the number back.
+/// Returns Python's repr(value): the fewest digits that read back as the same
+/// number.
 std::string printFloat(double value);
 
-/// How tojson writes.
+/// The style in which tojson writes.
 struct JsonStyle {
   bool ensureAscii = false;
   bool sortKeys = false;
-  /// What one level is indented by; with none, all is on one line.
+  /// The indentation of one level; if not set, all is on one line.
   std::optional<std::string> indent;
   std::string itemSeparator = ", ";
   std::string keySeparator = ": ";
 };
 
-/// What Python's json.dumps(value) gives in that style. Fails for values that
-/// JSON has not.
+/// Returns Python's json.dumps(value) in that style. Fails for values that JSON
+/// cannot express.
 std::string toJson(Runtime &runtime, const Value &value,
                    const JsonStyle &style);
 

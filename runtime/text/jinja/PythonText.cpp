@@ -37,7 +37,7 @@ std::vector<size_t> jinja::characterOffsets(std::string_view text) {
   return offsets;
 }
 
-/// Where the character that ends before `end` starts.
+/// Returns where the character that ends at `end` starts.
 static size_t previousCharacter(std::string_view text, size_t end) {
   size_t at = end - 1;
   while ((static_cast<uint8_t>(text[at]) & 0xC0) == 0x80)
@@ -45,7 +45,8 @@ static size_t previousCharacter(std::string_view text, size_t end) {
   return at;
 }
 
-/// `text` without the characters at its ends for which `drop` says so.
+/// Returns `text` without the characters at its ends for which `drop` returns
+/// true.
 template <typename Drop>
 static std::string_view stripIf(std::string_view text, Ends ends, Drop drop) {
   while (ends.left && !text.empty()) {
@@ -80,8 +81,8 @@ std::string_view jinja::stripCharacters(std::string_view text,
   });
 }
 
-/// The first character of `text` that is white space, or is not: its offset,
-/// or the length of the text.
+/// Returns the offset of the first character of `text` that is white space
+/// (`space`) or is not; the length of the text if there is none.
 static size_t findSpace(std::string_view text, bool space) {
   size_t at = 0;
   while (at < text.size()) {
@@ -93,7 +94,8 @@ static size_t findSpace(std::string_view text, bool space) {
   return at;
 }
 
-/// The end of the last character that is white space, or is not; or 0.
+/// Returns the end of the last character that is white space (`space`) or is
+/// not; 0 if there is none.
 static size_t findLastSpace(std::string_view text, bool space) {
   size_t end = text.size();
   while (end > 0) {
@@ -112,7 +114,7 @@ jinja::splitSpace(std::string_view text, int64_t maxSplits, bool fromRight) {
   text = stripSpace(text, near);
   while (!text.empty()) {
     if (maxSplits >= 0 && pieces.size() == static_cast<size_t>(maxSplits)) {
-      // The rest keeps the white space of its far end in Python too.
+      // The last piece keeps the white space of its far end, as in Python.
       pieces.push_back(text);
       break;
     }
@@ -233,8 +235,8 @@ std::string jinja::escapeHtml(std::string_view text) {
   return out;
 }
 
-/// `text` without white space around and underscores between digits; nothing
-/// where an underscore stands elsewhere.
+/// Returns `text` without white space around it and without underscores between
+/// digits; nothing if an underscore stands elsewhere.
 static std::optional<std::string> plainNumber(std::string_view text) {
   text = stripSpace(text);
   auto isDigit = [&](size_t i) {

@@ -1,15 +1,13 @@
-//===- PythonText.h - Python's operations on strings --------------------===//
+//===- PythonText.h - Python's operations on strings ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
-// What methods of Python's strings do, on UTF-8. Texts are valid UTF-8,
-// counts and indices are in code points. Case mappings are Unicode's simple
-// ones (a character to a character) and, of the others, those of U+00DF (SS)
-// and U+0130.
+// The methods of Python's strings, on UTF-8. Texts are valid UTF-8; counts and
+// indices are in code points. Case mappings are Unicode's simple ones, which
+// map one character to one, and of the others those of U+00DF (SS) and U+0130.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,53 +28,55 @@ bool isPythonSpace(uint32_t codePoint);
 
 size_t codePointCount(std::string_view text);
 
-/// The offsets of the characters of `text` and, last, its length.
+/// Returns the offsets of the characters of `text` and, last, its length.
 std::vector<size_t> characterOffsets(std::string_view text);
 
-/// Which ends strip() works on.
+/// The ends at which strip() works.
 struct Ends {
   bool left = true;
   bool right = true;
 };
-/// strip(), of white space.
+/// strip() of white space.
 std::string_view stripSpace(std::string_view text, Ends ends = {});
 /// strip(characters).
 std::string_view stripCharacters(std::string_view text,
                                  std::string_view characters, Ends ends = {});
 
-/// split(): pieces between white space. At most `maxSplits` splits are made,
-/// from the left or the right; negative: no limit.
+/// split(): the pieces between white space. Makes at most `maxSplits` splits,
+/// from the left or the right; negative means no limit.
 std::vector<std::string_view> splitSpace(std::string_view text,
                                          int64_t maxSplits, bool fromRight);
-/// split(separator), which is not empty.
+/// split(separator); `separator` is not empty.
 std::vector<std::string_view> splitAt(std::string_view text,
                                       std::string_view separator,
                                       int64_t maxSplits, bool fromRight);
-/// splitlines(), of all that Python takes for the end of a line.
+/// splitlines(), at everything that Python counts as the end of a line.
 std::vector<std::string_view> splitLines(std::string_view text);
 
-/// How often replaceText would replace: for its cost, before it is called.
+/// Returns how often replaceText() would replace, so that its cost can be
+/// counted first.
 size_t countOccurrences(std::string_view text, std::string_view pattern,
                         int64_t limit);
-/// replace(pattern, content, limit); a negative limit is none. An empty
-/// pattern is found before each character and at the end.
+/// replace(pattern, content, limit); a negative limit means none. An empty
+/// pattern matches before each character and at the end.
 std::string replaceText(std::string_view text, std::string_view pattern,
                         std::string_view content, int64_t limit);
 
 std::string upperCase(std::string_view text);
 std::string lowerCase(std::string_view text);
-/// The first character in title case, the others in lower case.
+/// Returns `text` with its first character in title case and the others in
+/// lower case.
 std::string capitalize(std::string_view text);
-/// title(): that for every run of letters.
+/// title(): capitalizes every run of letters.
 std::string titleCase(std::string_view text);
-/// Jinja's filter `title`: that for every run between spaces, brackets and
+/// Jinja's filter `title`: capitalizes every run between spaces, brackets and
 /// hyphens.
 std::string titleWords(std::string_view text);
 
-/// `text` with & < > ' and " spelled as in HTML.
+/// Returns `text` with & < > ' and " spelled as in HTML.
 std::string escapeHtml(std::string_view text);
 
-/// The number that int(text) or float(text) would be.
+/// Return int(text) or float(text); nothing where Python would raise.
 std::optional<__int128> parsePythonInteger(std::string_view text);
 std::optional<double> parsePythonFloat(std::string_view text);
 

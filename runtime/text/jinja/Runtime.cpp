@@ -1,4 +1,4 @@
-//===- Runtime.cpp - what one rendering owns and may still use ----------===//
+//===- Runtime.cpp - state and limits of one rendering --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,7 +9,7 @@
 
 using namespace sluice::text::jinja;
 
-/// What the smallest value costs beside its content.
+/// The bytes that count for any value besides its content.
 static constexpr size_t valueOverhead = 64;
 
 void Runtime::step(size_t count) {

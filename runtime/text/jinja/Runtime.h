@@ -1,4 +1,4 @@
-//===- Runtime.h - what one rendering owns and may still use ------------===//
+//===- Runtime.h - state and limits of one rendering ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,8 @@
 
 namespace sluice::text::jinja {
 
-/// Goes through all that a rendering evaluates: counts what it uses, makes its
-/// values, and knows which place of the template an error is at.
+/// The state of one rendering: counts the resources it uses, creates its
+/// values, and knows the current position in the template for errors.
 class Runtime {
 public:
   Runtime(const RenderLimits &limits, std::time_t now)
@@ -26,25 +26,25 @@ public:
 
   const RenderLimits limits;
   const std::time_t now; ///< for strftime_now
-  Position at;           ///< of what is being evaluated
+  Position at;           ///< of the expression that is being evaluated
 
   template <typename... Parts>
   [[noreturn]] void fail(const Parts &...parts) const {
     failAt(at, parts...);
   }
 
-  /// Counts work that makes nothing. Fails at the limit.
+  /// Counts work that makes no value. Fails at the limit.
   void step(size_t count = 1);
-  /// Counts a search of `pattern` in `text`, at its worst: each place of the
-  /// text is compared with most of the pattern.
+  /// Counts a search for `pattern` in `text` at its worst, where each place of
+  /// the text is compared with most of the pattern.
   void stepSearch(std::string_view text, std::string_view pattern);
-  /// Counts bytes of values, before they are made. Fails at the limit.
+  /// Counts the bytes of values before they are made. Fails at the limit.
   void charge(size_t bytes);
 
-  /// Values that are counted.
+  /// Make values, whose bytes are counted.
   Value string(std::string text);
   Value markup(std::string text);
-  /// A string that is as safe as `model`: Markup if that is.
+  /// Makes a string that is Markup if `model` is.
   Value stringLike(const Value &model, std::string text);
   Value list(std::vector<Value> items, List::Form form = List::Form::List);
   Value dict(Dict dict);

@@ -1,4 +1,4 @@
-//===- SequenceFilters.cpp - filters of sequences -----------------------===//
+//===- SequenceFilters.cpp - filters of sequences -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,12 +30,12 @@ std::string jinja::replaceCounted(Runtime &runtime, std::string_view text,
                                   std::string_view content, int64_t limit) {
   runtime.stepSearch(text, pattern);
   size_t count = countOccurrences(text, pattern, limit);
-  // No overflow: neither number is above 2^30 by the limits on values.
+  // This cannot overflow: the limits on values keep both numbers below 2^30.
   runtime.charge(count * content.size());
   return replaceText(text, pattern, content, limit);
 }
 
-/// Fails for what is not a dict.
+/// Returns the dict; fails if `value` is none.
 static const Dict &dictSubject(Runtime &runtime, const Value &value,
                                std::string_view filter) {
   if (!value.is(Kind::Dict))
@@ -111,13 +111,13 @@ Value jinja::joinFilter(Runtime &runtime, FilterArguments arguments) {
 
 namespace {
 
-/// How a filter compares: by an attribute, with or without regard to case.
+/// How a filter compares items: by an attribute, with or without case.
 struct SortKey {
   const Value &caseSensitive;
   const Value &attribute;
 };
 
-/// An item with what it is compared by.
+/// An item with the key by which it is compared.
 struct Keyed {
   Value key;
   Value item;
@@ -125,7 +125,7 @@ struct Keyed {
 
 } // namespace
 
-/// The value to compare by, in small letters where case does not matter.
+/// Returns the value to compare by, in lower case if case does not matter.
 static Value foldCase(Runtime &runtime, const Value &value,
                       const Value &caseSensitive) {
   bool sensitive = !caseSensitive.is(Kind::Missing) && caseSensitive.isTrue();
@@ -154,7 +154,7 @@ static std::vector<Keyed> keyedItems(Runtime &runtime, const Value &value,
 
 static Value sorted(Runtime &runtime, std::vector<Keyed> keyed,
                     const Value &reverse) {
-  // In reverse, equal items keep their order too.
+  // Equal items keep their order also in reverse.
   bool descending = !reverse.is(Kind::Missing) && reverse.isTrue();
   mergeSort(keyed, [&](const Keyed &left, const Keyed &right) {
     return descending ? isLess(runtime, right.key, left.key)
@@ -208,7 +208,8 @@ Value jinja::uniqueFilter(Runtime &runtime, FilterArguments arguments) {
   return runtime.iterator(std::move(items));
 }
 
-/// The first item that no other one is before (`largest`: behind).
+/// Returns the first item that no other item precedes (with `largest`:
+/// follows).
 static Value extreme(Runtime &runtime, FilterArguments arguments,
                      bool largest) {
   std::vector<Keyed> keyed =

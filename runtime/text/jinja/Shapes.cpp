@@ -1,4 +1,4 @@
-//===- Shapes.cpp - statements that are run in less time ------------------===//
+//===- Shapes.cpp - detects statements that can run faster ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,10 +14,10 @@ using namespace sluice::text::jinja;
 
 namespace {
 
-/// Whether an expression gives the same in every iteration of a loop, as long
-/// as nothing else is evaluated: it calls nothing, and reads neither the item
-/// nor `loop`. A namespace can hold the loop as well, so that nothing is read
-/// of what an attribute or item is.
+/// Returns whether an expression has the same value in every iteration of a
+/// loop, if nothing else is evaluated: it calls nothing, and reads neither the
+/// item nor `loop`. It may read attributes and items of variables only, not of
+/// other attributes and items: a namespace can hold the loop as well.
 class IsInvariant {
 public:
   IsInvariant(Symbol item, const std::vector<std::string> &names)
@@ -64,7 +64,7 @@ private:
 
 bool jinja::endsWhenFalse(const For &loop,
                           const std::vector<std::string> &names) {
-  // Taking an item apart can fail, and a filter can change a namespace.
+  // Unpacking an item can fail, and a filter can change a namespace.
   if (loop.target.isTuple || loop.filter || loop.body.size() != 1)
     return false;
   const auto *only = std::get_if<If>(&loop.body[0].node);

@@ -1,15 +1,14 @@
-//===- Shapes.h - statements that are run in less time ------------------===//
+//===- Shapes.h - detects statements that can run faster ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Published templates have loops that look back from every message, and put
-// prompts together by joining all that there is with the next piece. Run as
-// they are written, both take a time that grows with the square of a
-// conversation's length. The parser finds them by their shape.
-//
+// Published templates have loops that look back from every message, and build
+// prompts by appending the next piece to the whole text so far. Executed as
+// written, both take a time that grows with the square of a conversation's
+// length. The parser recognizes such statements by their shape.
 //===----------------------------------------------------------------------===//
 
 #ifndef SLUICE_RUNTIME_TEXT_JINJA_SHAPES_H
@@ -19,10 +18,10 @@
 
 namespace sluice::text::jinja {
 
-/// What For::endsWhenFalse says. `names`: Template::names.
+/// Computes For::endsWhenFalse. `names` is Template::names.
 bool endsWhenFalse(const For &loop, const std::vector<std::string> &names);
 
-/// What Set::appends says.
+/// Computes Set::appends.
 bool appends(const Set &set);
 
 } // namespace sluice::text::jinja

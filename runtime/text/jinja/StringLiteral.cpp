@@ -1,4 +1,4 @@
-//===- StringLiteral.cpp - the escapes of string literals ---------------===//
+//===- StringLiteral.cpp - escapes of string literals ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,8 +14,8 @@
 using namespace sluice::text;
 using namespace sluice::text::jinja;
 
-/// The number of at most `digits` digits at the front of `text`; moves `text`
-/// behind them. Nothing read leaves `text` as it is.
+/// Reads a number of at most `digits` digits at the front of `text`, and moves
+/// `text` after it. If there is no digit, `text` stays as it is.
 static uint32_t takeNumber(std::string_view &text, size_t digits, int base) {
   std::string_view front = text.substr(0, digits);
   uint32_t value = 0;
@@ -25,7 +25,7 @@ static uint32_t takeNumber(std::string_view &text, size_t digits, int base) {
   return value;
 }
 
-/// Appends the character that \x, \u or \U and `digits` digits stand for.
+/// Appends the character of \x, \u or \U and `digits` digits.
 static void appendCode(std::string &out, std::string_view &rest, size_t digits,
                        Position at) {
   size_t before = rest.size();
@@ -37,7 +37,7 @@ static void appendCode(std::string &out, std::string_view &rest, size_t digits,
   appendCodePoint(out, code);
 }
 
-/// Appends what the escape stands for whose backslash was before `rest`.
+/// Appends what an escape means. Its backslash precedes `rest`.
 static void appendEscape(std::string &out, std::string_view &rest,
                          Position at) {
   static constexpr std::string_view letters = "\\'\"abfnrtv";
@@ -54,7 +54,7 @@ static void appendEscape(std::string &out, std::string_view &rest,
     appendCode(out, rest, c == 'x' ? 2 : c == 'u' ? 4 : 8, at);
   else if (c == 'N')
     failAt(at, "escapes by a character's name are not supported");
-  else if (c != '\n') // a line's end is left out
+  else if (c != '\n') // an escaped line end is dropped
     (out += '\\') += c;
 }
 
@@ -67,7 +67,7 @@ std::string jinja::unescapeLiteral(std::string_view body, Position at) {
     if (slash == std::string_view::npos)
       break;
     rest.remove_prefix(slash + 1);
-    // The lexer has seen to it that something follows a backslash.
+    // The lexer has checked that a character follows each backslash.
     auto offset = static_cast<uint32_t>(body.size() - rest.size() - 1);
     appendEscape(out, rest, {at.offset + offset});
   }

@@ -1,4 +1,4 @@
-//===- StringLiteral.h - the escapes of string literals -----------------===//
+//===- StringLiteral.h - escapes of string literals -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,9 +15,10 @@
 
 namespace sluice::text::jinja {
 
-/// What a literal stands for: `body` is what is between its quotes, `at` where
-/// that starts. The escapes are Python's; an unknown one stays as it is. Throws
-/// TemplateError for one that is not complete or no character.
+/// Returns the string that a literal means. `body` is the text between its
+/// quotes, and `at` is the position of that text. The escapes are Python's; an
+/// unknown one stays as it is. Throws TemplateError for an incomplete escape or
+/// one that is no character.
 std::string unescapeLiteral(std::string_view body, Position at);
 
 } // namespace sluice::text::jinja

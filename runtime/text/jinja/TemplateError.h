@@ -1,4 +1,4 @@
-//===- TemplateError.h - an error at a place of a template --------------===//
+//===- TemplateError.h - an error at a position in a template -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,13 +15,13 @@
 
 namespace sluice::text::jinja {
 
-/// A place in a template: the offset of a byte in its text.
+/// A position in a template: an offset in its text, in bytes.
 struct Position {
   uint32_t offset = 0;
 };
 
-/// Ends a compilation or a rendering. Thrown inside the library only:
-/// ChatTemplate catches it and makes a Status of it.
+/// Ends a compilation or a rendering. Thrown only inside the library:
+/// ChatTemplate catches it and returns a Status.
 struct TemplateError : std::exception {
   TemplateError(Position at, std::string message)
       : at(at), message(std::move(message)) {}
@@ -31,7 +31,8 @@ struct TemplateError : std::exception {
   std::string message;
 };
 
-/// An expression cannot be evaluated: an error only where it is reached.
+/// Says that an expression cannot be evaluated, which is an error only where it
+/// is reached.
 struct UnsupportedError : TemplateError {
   using TemplateError::TemplateError;
 };
@@ -41,7 +42,7 @@ struct RaisedError : TemplateError {
   using TemplateError::TemplateError;
 };
 
-/// Throws an Error with a message made of parts that can be streamed.
+/// Throws an Error whose message is made of `parts`, which can be streamed.
 template <typename Error = TemplateError, typename... Parts>
 [[noreturn]] void failAt(Position at, const Parts &...parts) {
   std::ostringstream stream;

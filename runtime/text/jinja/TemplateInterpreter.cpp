@@ -200,7 +200,7 @@ TemplateInterpreter::Flow TemplateInterpreter::execute(const For &node,
       return evaluate(*node.filter, inner).isTrue();
     };
   auto loop = std::make_shared<LoopValue>(std::move(items), std::move(filter));
-  // In Jinja2 an iteration that `break` or `continue` ends does not count for
+  // As in Jinja2, iterations that `break` or `continue` ends do not count for
   // `else`.
   bool completed = false;
   Flow flow = Flow::Next;
@@ -250,11 +250,11 @@ void TemplateInterpreter::append(const Set &node, VariableScope &scope) {
   std::string more = textOf(std::span(parts).subspan(1), node.value->at, scope);
   runtime.at = node.value->at;
   Value *held = findAssigned(place, scope);
-  // A macro that one of the parts calls can have assigned another text to it.
+  // A macro that a part calls can have assigned another text to the variable.
   if (held && before.is(Kind::String) && held->isSame(before)) {
     if (before.text().size() + more.size() > maxTextBytes)
       runtime.fail("a text is longer than ", maxTextBytes, " bytes");
-    before = Value(); // so that it shares the text no longer
+    before = Value(); // so that it no longer shares the text
     if (held->append(more))
       return;
     before = *held;
@@ -282,7 +282,7 @@ TemplateInterpreter::Flow TemplateInterpreter::execute(const SetBlock &node,
 
 TemplateInterpreter::Flow TemplateInterpreter::execute(const Macro &node,
                                                        VariableScope &scope) {
-  // Macros are defined in the outermost scope, which lives to the end.
+  // Macros are defined in the outermost scope, which lives until the end.
   runtime.charge(sizeof(Callable));
   Callable *callable =
       &callables.emplace_back(Callable{node.definition.get(), &scope});

@@ -4,14 +4,12 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
-// Walks the tree. A variable is looked up when it is read, in the scope of the
-// innermost block and outwards. Jinja2 resolves scopes when it compiles, which
-// shows in one place: a loop or macro that reads a name before the template
-// around it sets that name finds it undefined there, and the caller's variable
-// here.
-//
+// Renders a template by walking its tree. A variable is looked up when it is
+// read, from the scope of the innermost block outwards. Jinja2 resolves scopes
+// when it compiles, which differs in one case: if a loop or macro reads a name
+// before the template around it sets that name, Jinja2 finds it undefined, and
+// this interpreter finds the caller's variable.
 //===----------------------------------------------------------------------===//
 
 #ifndef SLUICE_RUNTIME_TEXT_JINJA_TEMPLATEINTERPRETER_H
@@ -25,14 +23,14 @@
 
 namespace sluice::text::jinja {
 
-/// The variables of a block. Lives on the stack of who executes the block.
+/// The variables of a block. Lives on the stack while the block is executed.
 class VariableScope {
 public:
   explicit VariableScope(const VariableScope *parent) : parent(parent) {}
 
-  /// Here or further out; nullptr where nothing has the name.
+  /// Finds a variable here or in an outer scope; null if there is none.
   const Value *find(Runtime &runtime, Symbol name) const;
-  /// Here alone.
+  /// Finds a variable in this scope only.
   Value *findOwn(Symbol name);
   void set(Symbol name, Value value);
 
@@ -41,11 +39,12 @@ private:
   std::vector<std::pair<Symbol, Value>> variables;
 };
 
-/// A macro, or a call block's body, as a value. Owned by the Interpreter.
+/// A macro, or a call block's body, as a value. Owned by TemplateInterpreter.
 struct Callable {
   const MacroDefinition *definition;
-  const VariableScope *scope; ///< where it is defined
-  bool isAlive = true; ///< a call block's body cannot be called after its end
+  const VariableScope *scope; ///< the scope in which it is defined
+  /// False after a call block has ended: its body cannot be called any more.
+  bool isAlive = true;
 };
 
 /// Renders one template once.
@@ -55,19 +54,20 @@ public:
 
   TemplateInterpreter(const Template &source, Runtime &runtime);
 
-  /// The text that the template writes, where it knows `variables` and the
-  /// global functions. Throws TemplateError.
+  /// Returns the text that the template writes with `variables` and the global
+  /// functions. Throws TemplateError.
   std::string run(const Variables &variables);
 
 private:
   enum class Flow : uint8_t { Next, Break, Continue };
 
-  /// Counts how deep the interpreter is, at `at`; fails at the limit.
+  /// Counts how deep the interpreter's recursion is; fails at `at` when it
+  /// exceeds the limit.
   class DepthGuard;
-  /// Catches what is written while it lives.
+  /// Captures what is written during its lifetime.
   class Capture;
 
-  // Statements (Interpreter.cpp).
+  // Statements (TemplateInterpreter.cpp).
   Flow execute(const Body &body, VariableScope &scope);
   Flow execute(const RawText &node, VariableScope &scope);
   Flow execute(const Output &node, VariableScope &scope);
@@ -83,16 +83,19 @@ private:
   Flow execute(const GenerationBlock &node, VariableScope &scope);
 
   void write(std::string_view text);
-  /// What `body` writes, in a scope inside of `scope`.
+  /// Returns what `body` writes, in a scope inside `scope`.
   Value capture(const Body &body, const VariableScope &scope);
-  /// What a loop goes through. `items`: its expression.
+  /// Returns the items of a loop over the expression `items`.
   LoopItems loopItems(const Expression &items, const VariableScope &scope);
-  /// One iteration. Nothing: those that are left would do nothing.
+  /// Runs one iteration; returns nothing if the remaining iterations would do
+  /// nothing.
   std::optional<Flow> iterate(const For &node, VariableScope &inner);
-  /// Runs a statement that appends. The text stays where it is if nobody else
-  /// holds it, so that many of them take a time in proportion to what they add.
+  /// Runs a statement that appends (Set::appends). The text is extended in
+  /// place if no other value shares it, so many such statements take a time
+  /// proportional to what they add.
   void append(const Set &node, VariableScope &scope);
-  /// Where the value is that the place would be assigned to; null: nowhere yet.
+  /// Returns the value that an assignment to `place` would replace; null if
+  /// there is none yet.
   Value *findAssigned(const Target::Name &place, VariableScope &scope);
   void assign(const Target &target, const Value &value, VariableScope &scope);
   void assign(const Target::Name &place, Value value, VariableScope &scope);
@@ -109,7 +112,7 @@ private:
 
   // Expressions (Evaluate.cpp).
   Value evaluate(const Expression &expression, const VariableScope &scope);
-  /// Missing for null.
+  /// Returns Missing for null.
   Value evaluate(const ExpressionPtr &expression, const VariableScope &scope);
   Value evaluate(const Constant &node, Position at, const VariableScope &scope);
   Value evaluate(const Variable &node, Position at, const VariableScope &scope);
@@ -136,7 +139,7 @@ private:
   Value evaluate(const Call &node, Position at, const VariableScope &scope);
   Value evaluate(const Unsupported &node, Position at,
                  const VariableScope &scope);
-  /// The texts of expressions, joined.
+  /// Returns the texts of the expressions, joined.
   std::string textOf(std::span<const ExpressionPtr> parts, Position at,
                      const VariableScope &scope);
   bool compare(ComparisonChain::Operator op, const Value &left,
@@ -147,8 +150,8 @@ private:
   const Template &source;
   Runtime &runtime;
   std::optional<Symbol> loopName;   ///< of `loop`, if the template reads it
-  std::optional<Symbol> callerName; ///< of `caller`
-  std::string *out = nullptr;       ///< where write() writes
+  std::optional<Symbol> callerName; ///< of `caller`, if the template reads it
+  std::string *out = nullptr;       ///< what write() appends to
   uint32_t depth = 0;
   std::deque<Callable> callables;
 };

@@ -1,4 +1,4 @@
-//===- Tests.cpp - what stands behind 'is' ------------------------------===//
+//===- Tests.cpp - tests, which follow 'is' -------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,7 +30,8 @@ static Value isDefined(Runtime &, Subject arguments) {
   return Value::boolean(!arguments[0].is(Kind::Undefined));
 }
 
-/// What has a length and can be indexed: in Jinja2 that is Undefined too.
+/// Returns whether a value has a length and can be indexed, which in Jinja2
+/// includes Undefined.
 static Value isSequence(Runtime &, Subject arguments) {
   const Value &value = arguments[0];
   return Value::boolean(

@@ -15,7 +15,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// What no template writes by itself.
+/// An answer that no template writes by itself.
 constexpr std::string_view answer = "sluiceAnswer";
 
 ordered_json message(const char *role, std::string_view text, bool asParts) {
@@ -39,8 +39,8 @@ bool isAdded(const Tokenizer &tokenizer, TokenId id) {
       [id](const AddedToken &added) { return added.id == id; });
 }
 
-/// The added token behind the answer and white space, in a prompt of these
-/// messages.
+/// Returns the added token after the answer and white space, in a prompt of
+/// these messages.
 std::optional<TokenId> tokenBehind(const ChatTemplate &chat,
                                    const Tokenizer &tokenizer,
                                    ordered_json messages) {

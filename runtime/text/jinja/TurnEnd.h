@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Files of models often name one token that ends a text, such as the end of a
-// document, and none that ends an answer: that one stands in the chat template
-// alone (<|im_end|>, <|eot_id|>, <end_of_turn>, ...). A model that was trained
-// on such chats writes it and goes on with the user's next turn, unless it is
-// stopped. Names do not tell, since templates use the same ones for different
-// things; what the template writes behind an answer does.
+// Finds the token that ends an assistant's turn. Model files often name one
+// token that ends a text, such as the end of a document, but none that ends an
+// answer. That token stands only in the chat template (<|im_end|>, <|eot_id|>,
+// <end_of_turn>, ...). A model that was trained on such chats writes it and
+// goes on with the user's next turn, unless it is stopped. Names do not
+// identify the token, since templates use the same names for different
+// purposes; what the template writes after an answer does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,11 +25,11 @@
 
 namespace sluice::text {
 
-/// The special token, or other added one, that the template writes behind the
-/// text of an assistant's last message; where it writes none there, the one
-/// that it writes between that message and the user's next one. Nothing: it
-/// writes text there, or renders no such conversation. Takes a rendering or
-/// two.
+/// Returns the added token (special or not) that the template writes directly
+/// after the text of the conversation's last message, an assistant's; if there
+/// is none, the one that it writes between that message and a user's next one.
+/// Returns nothing if the template writes text there, or does not render such a
+/// conversation. Takes a rendering or two.
 std::optional<TokenId> findTurnEnd(const ChatTemplate &chat,
                                    const Tokenizer &tokenizer);
 

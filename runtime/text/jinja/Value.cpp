@@ -1,4 +1,4 @@
-//===- Value.cpp - what expressions of a template evaluate to -------------===//
+//===- Value.cpp - values of a template's expressions ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ Value Value::undefined(std::string why) {
 }
 
 Value Value::string(std::string text) {
-  // Not made const: see append().
+  // The string is not made const, so that append() can change it.
   return Value(RawText(std::make_shared<std::string>(std::move(text))));
 }
 
@@ -112,7 +112,8 @@ bool Value::isTrue() const {
   }
 }
 
-/// Whether two keys are one to Python: 1, 1.0 and true are.
+/// Returns whether Python counts two keys as the same, as it does 1, 1.0 and
+/// true.
 static bool isSameKey(const Value &left, const Value &right) {
   if (left.isString())
     return right.isString() && left.text() == right.text();

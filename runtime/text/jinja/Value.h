@@ -1,16 +1,14 @@
-//===- Value.h - what expressions of a template evaluate to ---------------===//
+//===- Value.h - values of a template's expressions -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
-// The values of Python that chat templates get to see. All but namespaces and
-// iterators are immutable, and copies share what they hold; so do values that
-// are constants of a template and the threads that render it. (A string that
-// nobody shares can grow.)
-//
+// The values of Python that chat templates use. All but namespaces and
+// iterators are immutable, and copies share their content, also across the
+// threads that render one template, whose constants are values. (A string that
+// no other value shares can grow.)
 //===----------------------------------------------------------------------===//
 
 #ifndef SLUICE_RUNTIME_TEXT_JINJA_VALUE_H
@@ -26,16 +24,17 @@
 
 namespace sluice::text::jinja {
 
-/// Python's integers have no limit; these end at 64 bits and a sign, which is
-/// all that JSON's reader gives.
+/// The type of integers. Python's have no limit; these are limited to 64 bits
+/// and a sign, which is the range of the JSON reader.
 using Integer = __int128;
 inline constexpr Integer maxInteger = UINT64_MAX;
 
-/// How deep lists and dicts may nest; whatever walks a value recurses as deep.
+/// The deepest nesting of lists and dicts. Code that walks a value recurses as
+/// deep.
 inline constexpr uint32_t maxValueDepth = 100;
 
-/// The longest text. What is cut of one, such as its characters, takes some
-/// times its memory before it is counted.
+/// The longest text. Splitting a text, for example into its characters, takes
+/// several times its memory before that is counted.
 inline constexpr size_t maxTextBytes = size_t(16) << 20;
 
 struct List;
@@ -48,36 +47,36 @@ struct BuiltinFunction;
 
 class Value {
 public:
-  /// The order is that of the variant below.
+  /// The kinds, in the order of the variant below.
   enum class Kind : uint8_t {
-    Missing,   ///< no value at all: an argument that was not given
-    Undefined, ///< Jinja's: prints as nothing, an error in most other places
+    Missing,   ///< no value: an argument that was not given
+    Undefined, ///< Jinja's: prints as nothing, fails in most other uses
     None,
     Bool,
     Int,
     Float,
     String,
     Markup, ///< a string that went through `safe`; see Operators.h
-    List,   ///< tuples, ranges and views too
+    List,   ///< also tuples, ranges and views
     Dict,
     Iterator,
     Namespace,
     Loop,
     Callable, ///< a macro of the template, or a call block's body
     Function, ///< a global function
-    Method    ///< of a string, list or dict; known by its name only
+    Method    ///< of a string, list or dict; known only by its name
   };
 
   Value() = default;
 
-  /// `why` is the error's text where the value is used: "'x' is undefined".
+  /// `why` is the error's text when the value is used: "'x' is undefined".
   static Value undefined(std::string why);
   static Value none() { return Value(std::monostate()); }
   static Value boolean(bool value) { return Value(value); }
-  /// `value` is within +-maxInteger.
+  /// `value` must be within +-maxInteger.
   static Value integer(Integer value) { return Value(value); }
   static Value real(double value) { return Value(value); }
-  /// `text` is valid UTF-8.
+  /// `text` must be valid UTF-8.
   static Value string(std::string text);
   static Value markup(std::string text);
   static Value list(std::shared_ptr<const List> list) {
@@ -100,11 +99,11 @@ public:
   Kind kind() const { return static_cast<Kind>(data.index()); }
   bool is(Kind other) const { return kind() == other; }
   bool isString() const { return is(Kind::String) || is(Kind::Markup); }
-  /// Python's booleans are integers.
+  /// Booleans count as integers, as in Python.
   bool isInteger() const { return is(Kind::Int) || is(Kind::Bool); }
   bool isNumber() const { return isInteger() || is(Kind::Float); }
 
-  /// Each needs a value of the kind that it names.
+  /// Return the content. The value must be of the kind that the method names.
   const std::string &why() const {
     return *std::get<UndefinedReason>(data).why;
   }
@@ -137,20 +136,21 @@ public:
     return *std::get<const BuiltinFunction *>(data);
   }
 
-  /// Whether both are the same string, not another one of the same text.
+  /// Returns whether both are the same string object, not only of equal text.
   bool isSame(const Value &other) const {
     const RawText *own = std::get_if<RawText>(&data);
     const RawText *others = std::get_if<RawText>(&other.data);
     return own && others && *own == *others;
   }
-  /// Appends to a string (no Markup) that no other value shares; false: it is
-  /// none, or is shared, and nothing is done.
+  /// Appends to a string (not Markup) that no other value shares. Otherwise
+  /// does nothing and returns false.
   bool append(std::string_view more);
 
-  /// Python's name of the type, for messages; "undefined" for Undefined.
+  /// Returns Python's name of the type, for messages; "undefined" for
+  /// Undefined.
   std::string_view typeName() const;
 
-  /// What `if` decides by.
+  /// Returns the truth value, as `if` uses it.
   bool isTrue() const;
 
 private:
@@ -179,34 +179,34 @@ private:
 };
 
 struct List {
-  /// Lists and tuples are never equal; ranges and views cannot be printed, and
+  /// Lists and tuples are never equal. Ranges and views cannot be printed, and
   /// views (of dicts) cannot be indexed.
   enum class Form : uint8_t { List, Tuple, Range, View };
   std::vector<Value> items;
   Form form = Form::List;
-  uint32_t depth = 1; ///< 1 + that of its deepest item
+  uint32_t depth = 1; ///< 1 + the depth of its deepest item
 };
 
-/// A dict in the order of its keys' first insertion. Keys are strings, numbers,
-/// booleans or none. A search takes time in proportion to its size.
+/// A dict in the order in which its keys were first inserted. Keys are strings,
+/// numbers, booleans or none. A search takes time proportional to its size.
 struct Dict {
   std::vector<std::pair<Value, Value>> entries;
-  uint32_t depth = 1; ///< 1 + that of its deepest value
+  uint32_t depth = 1; ///< 1 + the depth of its deepest value
 
-  /// The value of a key, or nullptr.
+  /// Returns the value of a key, or null.
   const Value *find(const Value &key) const;
   const Value *find(std::string_view key) const;
   void set(const Value &key, Value value);
 };
 
-/// What generators of Jinja2 leave: each item can be had once.
+/// The result of Jinja2's generators, whose items can be read only once.
 struct Iterator {
   std::shared_ptr<const List> items;
   size_t next = 0;
 };
 
-/// The one mutable object. Owned by the Runtime, so that two that hold each
-/// other are freed too.
+/// The only mutable object. Owned by the Runtime, so that namespaces that hold
+/// each other are freed too.
 struct Namespace {
   std::vector<std::pair<std::string, Value>> attributes;
 
@@ -215,7 +215,7 @@ struct Namespace {
   void set(std::string_view name, Value value);
 };
 
-/// 1 + the depth of the deepest of `values`.
+/// Return 1 + the depth of the deepest value.
 uint32_t depthAbove(const std::vector<Value> &values);
 uint32_t depthAbove(const Dict &dict);
 

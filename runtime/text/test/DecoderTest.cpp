@@ -1,4 +1,4 @@
-//===- DecoderTest.cpp - tokens to text, one by one -----------------------===//
+//===- DecoderTest.cpp - tests of decoding token by token -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

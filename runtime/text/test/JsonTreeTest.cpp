@@ -1,4 +1,4 @@
-//===- JsonTreeTest.cpp - JSON values that go without allocating ----------===//
+//===- JsonTreeTest.cpp - tests of JSON values without allocation ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ using namespace sluice::text;
 
 namespace {
 
-/// Allocations by `new` of this thread that succeed from now on.
+/// How many more allocations of this thread by `new` succeed.
 thread_local int64_t allocationsLeft = std::numeric_limits<int64_t>::max();
 
 class NoMemoryAfter {
@@ -27,7 +27,7 @@ public:
 
 } // namespace
 
-// Of the whole test program.
+// Replaces operator new in the whole test program.
 void *operator new(size_t bytes) {
   void *memory = allocationsLeft-- > 0 ? std::malloc(bytes) : nullptr;
   if (!memory)
@@ -71,7 +71,7 @@ TEST(JsonTree, IsCopiedOrLeftBehindAtEveryLackOfMemory) {
   }
 }
 
-/// Wherever memory ends while a value is being built, the error gets out.
+/// The error is reported wherever memory ends while a value is being built.
 TEST(JsonTree, IsBuiltOrLeftBehindAtEveryLackOfMemory) {
   for (int64_t allocations = 0;; ++allocations) {
     ASSERT_LT(allocations, 10'000);

@@ -1,4 +1,4 @@
-//===- JsonWriterTest.cpp - what is written reads back --------------------===//
+//===- JsonWriterTest.cpp - tests that written JSON reads back ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- NormalizerTest.cpp - rewriting text --------------------------------===//
+//===- NormalizerTest.cpp - tests of normalizer steps ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -67,7 +67,7 @@ TEST(Normalizer, RefusesBrokenSteps) {
 }
 
 TEST(CharacterMap, SurvivesAnyTable) {
-  // Units that send every lookup out of the array, or into its end.
+  // Units that make every lookup leave the array, or end at its end.
   for (char fill : {'\0', '\1', '\x7F', '\xFF'}) {
     std::string bytes("\x10\0\0\0", 4);
     bytes += std::string(16, fill) + "pool";

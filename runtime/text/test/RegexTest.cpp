@@ -1,4 +1,4 @@
-//===- RegexTest.cpp - patterns and their limits --------------------------===//
+//===- RegexTest.cpp - tests of patterns and their limits -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -96,7 +96,7 @@ TEST(Regex, SurvivesDeepRecursion) {
   ASSERT_TRUE(regex.ok());
   std::vector<Span> spans;
   std::string text(1'000'000, 'a');
-  (void)regex->findAll(text + "c", spans); // matches, or says that it cannot
+  (void)regex->findAll(text + "c", spans); // matches, or fails at the limit
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-//===- SplitterTest.cpp - pieces of a text --------------------------------===//
+//===- SplitterTest.cpp - tests of pieces of a text -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -68,7 +68,7 @@ TEST(PreTokenizer, PutsASpaceInFrontOfTheFirstPieceOnly) {
   EXPECT_THAT(pieces({split, space}, "a b", false), ElementsAre("▁a", "b"));
   EXPECT_THAT(pieces({split, space}, "a b", false, false),
               ElementsAre("a", "b"));
-  // The piece in front is not the front of the text.
+  // The first piece here is not the start of the user's text.
   EXPECT_THAT(pieces({split, space}, " a b", false), ElementsAre("a", "b"));
   EXPECT_THAT(pieces({space}, "", false), ElementsAre());
 }

@@ -12,36 +12,37 @@
 
 namespace sluice::text::test {
 
-/// Adds tokens and merges to a description by their spelling.
+/// Adds tokens and merges to a spec by their spelling.
 class SpecBuilder {
 public:
   TokenId token(const std::string &text, double score = 0,
                 TokenType type = TokenType::Normal);
-  /// A token that is looked for in the text; a new one where there is none.
+  /// Makes a token that is looked for in the text; adds the token if there is
+  /// none.
   AddedToken &added(const std::string &text);
-  /// Two tokens become a third, which is added where there is none.
+  /// Merges two tokens into a third, which is added if there is none.
   void merge(const std::string &left, const std::string &right);
   TokenId find(const std::string &text) const;
 
   TokenizerSpec spec;
 };
 
-/// Every byte, the pattern of GPT-2, a few merges ("hello" and " hello" are
-/// tokens), and the special token <end>.
+/// Returns a tokenizer of all bytes with the pattern of GPT-2, a few merges
+/// ("hello" and " hello" are tokens), and the special token <end>.
 SpecBuilder byteLevel();
 
-/// SentencePiece's merges by score over `texts`, with byte tokens and the
-/// steps around them as in Llama 2.
+/// Returns a tokenizer with SentencePiece's merges by score over `texts`, byte
+/// tokens, and the steps around them of Llama 2.
 SpecBuilder
 sentencePiece(const std::vector<std::pair<std::string, double>> &texts);
 
-/// The tokenizer, or a failed test.
+/// Makes the tokenizer, or fails the test.
 Tokenizer make(const TokenizerSpec &spec);
 
 std::vector<TokenId> encode(const Tokenizer &tokenizer, std::string_view text);
 
-/// Random text of the given number of characters from all of Unicode, with
-/// much ASCII in it.
+/// Returns random text of `characters` characters from all of Unicode, many of
+/// them ASCII.
 std::string randomText(uint32_t seed, size_t characters);
 
 } // namespace sluice::text::test

@@ -1,4 +1,4 @@
-//===- TokenizerBlobTest.cpp - a tokenizer's bytes, whole and broken ------===//
+//===- TokenizerBlobTest.cpp - tests of valid and damaged blobs -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// A description that uses every field.
+/// Returns a spec that uses every field.
 TokenizerSpec everything() {
   TokenizerSpec spec = test::byteLevel().spec;
   spec.normalizer = {{NormalizerStep::Kind::Strip, "", "", true, false},

@@ -1,4 +1,4 @@
-//===- TokenizerSpecTest.cpp - descriptions that cannot be run ------------===//
+//===- TokenizerSpecTest.cpp - tests of specs that cannot be run ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- TokenizerTest.cpp - encoding with each of the models ---------------===//
+//===- TokenizerTest.cpp - tests of encoding with each model --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// The tokens of a text by their spelling.
+/// Returns the spellings of a text's tokens.
 std::vector<std::string> spelt(const Tokenizer &tokenizer,
                                std::string_view text) {
   std::vector<std::string> out;
@@ -53,7 +53,8 @@ TEST(Tokenizer, ReplacesBytesThatAreNotUtf8) {
 }
 
 TEST(Tokenizer, GivesOneAnswerForShortAndLongPieces) {
-  // Pieces of up to 48 symbols are merged by another algorithm.
+  // Pieces of up to 48 symbols are merged by another algorithm than longer
+  // ones.
   Tokenizer tokenizer = test::make(test::byteLevel().spec);
   for (size_t count : {1, 5, 9, 10, 11, 20, 1000}) {
     std::string text;
@@ -114,9 +115,9 @@ TEST(Tokenizer, TakesSpecialTokensAtLiteralPlacesAsText) {
   first.insert(first.end(), text.begin(), text.end());
   EXPECT_EQ(encode({6, 8}), first);
   EXPECT_EQ(encode({}).back(), end);
-  // What begins inside of it is one of its own.
+  // A special token that begins inside the literal spelling still counts.
   EXPECT_EQ(encode({6}).back(), *tokenizer.tokenId("nd>"));
-  // Those that are looked for in the normalized text, too.
+  // The same holds for tokens that are looked for in the normalized text.
   for (AddedToken &added : builder.spec.addedTokens)
     added.normalized = true;
   tokenizer = test::make(builder.spec);

@@ -1,4 +1,4 @@
-//===- Utf8Test.cpp - UTF-8 and GPT-2's byte alphabet ---------------------===//
+//===- Utf8Test.cpp - tests of UTF-8 and GPT-2's byte alphabet ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,14 +1,13 @@
-//===- GoldenTest.cpp - renders what Jinja2 renders ---------------------===//
+//===- GoldenTest.cpp - compares renderings with Jinja2's -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
-// The expected texts are Jinja2's: make_golden.py made them. The templates are
-// written for these tests, with the constructs of the published templates that
-// they are named after.
+// Compares renderings with those of Jinja2, which make_golden.py has made. The
+// templates are written for these tests, with the constructs of the published
+// templates after which they are named.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +37,7 @@ ordered_json readJson(const std::string &name) {
   return ordered_json::parse(readFile(name));
 }
 
-/// The time that make_golden.py renders at, in the local time zone.
+/// Returns the time at which make_golden.py renders, in the local time zone.
 std::time_t goldenTime() {
   std::tm local{};
   local.tm_year = 2026 - 1900;

@@ -1,4 +1,4 @@
-//===- LexerTest.cpp - tokens and white space around tags -----------------===//
+//===- LexerTest.cpp - tests of tokens and of white space around tags -----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@ using testing::ElementsAre;
 
 namespace {
 
-/// Tokens as "offset kind text".
+/// Returns the tokens as "offset kind text".
 std::vector<std::string> spelt(std::string_view source) {
   static constexpr std::string_view names[] = {"data",  "{{",   "}}",     "{%",
                                                "%}",    "name", "string", "int",

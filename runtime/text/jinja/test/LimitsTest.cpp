@@ -1,4 +1,4 @@
-//===- LimitsTest.cpp - templates that would not end, or fill the memory ===//
+//===- LimitsTest.cpp - tests of limits on time and memory ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -56,8 +56,8 @@ TEST(Limits, OfSteps) {
         << source;
 }
 
-/// As templates are written that look back from every message, and that put the
-/// prompt together themselves: steps and values grow with the conversation, not
+/// For templates that look back from every message, and templates that build
+/// the prompt themselves, steps and values grow with the conversation and not
 /// with its square.
 TEST(Limits, LongConversationsTakeATimeInProportion) {
   ChatInput input;
@@ -82,8 +82,8 @@ TEST(Limits, LongConversationsTakeATimeInProportion) {
   }
 }
 
-/// Ranges are made item by item, and so nothing that is not counted is made of
-/// one, however long.
+/// The items of a range are made one by one, so even a long range makes no
+/// values that are not counted.
 TEST(Limits, TheLengthOfALoopIsNotCountedOut) {
   RenderLimits limits;
   limits.steps = 200'000;
@@ -105,7 +105,8 @@ TEST(Limits, OfVariables) {
   EXPECT_EQ(errorOf(setAll(498, "a")), "");
   EXPECT_THAT(ChatTemplate::compile(setAll(499, "a")).status().message(),
               HasSubstr("more than 500 names of variables"));
-  // Many variables, and attributes of a namespace, cost more than few.
+  // Access is dearer with many variables, or attributes of a namespace, than
+  // with few.
   const std::string often = "{% for i in range(2000) %}{% set x = ";
   EXPECT_EQ(errorOf(setAll(9, "a") + often + "a1 %}{% endfor %}"), "");
   EXPECT_THAT(errorOf(setAll(490, "a") + often + "a1 %}{% endfor %}"),
@@ -179,7 +180,8 @@ TEST(Limits, OfNesting) {
 }
 
 TEST(Limits, AreNotNeededForCycles) {
-  // What refers to itself is freed, and neither printed nor compared.
+  // A namespace that refers to itself is freed, and neither printed nor
+  // compared.
   EXPECT_EQ(errorOf("{% set ns = namespace() %}{% set ns.me = ns %}"
                     "{% set ns.l = [ns, ns] %}{{ ns.l == [ns, ns] }}"
                     "{% for x in [1] %}{% set ns.loop = loop %}{% endfor %}"

@@ -1,12 +1,11 @@
-//===- PrintTest.cpp - numbers as Python prints them --------------------===//
+//===- PrintTest.cpp - tests of numbers as Python prints them -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
-// Expected texts are those of CPython's repr().
+// The expected texts are those of CPython's repr().
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,12 +1,11 @@
-//===- PythonTextTest.cpp - Python's operations on strings --------------===//
+//===- PythonTextTest.cpp - tests of Python's string operations -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
-// Expected values are those of CPython's str.
+// The expected values are those of CPython's str.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +38,7 @@ TEST(PythonText, Strips) {
   EXPECT_EQ(stripSpace("\u00a0 x\u2003\x1f"), "x");
   EXPECT_EQ(stripSpace(" \u3000"), "");
   EXPECT_EQ(stripCharacters("\u00e9x\u00e9", "\u00e9"), "x");
-  // A byte that two characters share strips neither.
+  // A byte that two characters share makes neither of them match.
   EXPECT_EQ(stripCharacters("\u00e8x", "\u00e9"), "\u00e8x");
   EXPECT_EQ(stripCharacters("aba", "a", {false, true}), "ab");
 }

@@ -1,4 +1,4 @@
-//===- RefusalTest.cpp - what a template cannot have, or reach ----------===//
+//===- RefusalTest.cpp - tests of unsupported constructs ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,8 @@ using namespace sluice::text;
 
 namespace {
 
-/// The message of compiling `source`, without "chat template: line "; empty
-/// where that succeeds.
+/// Returns the error of compiling `source`, without "chat template: line ";
+/// empty if it compiles.
 std::string refusal(std::string_view source) {
   Expected<ChatTemplate> chat = ChatTemplate::compile(source);
   if (chat)
@@ -29,7 +29,8 @@ std::string refusal(std::string_view source) {
   return message.substr(std::min(prefix.size(), message.size()));
 }
 
-/// What `source` cannot do, if it is one thing; else a note on what there is.
+/// Returns the only entry of unsupported() for `source`, else a note on how
+/// many there are.
 std::string unsupported(std::string_view source) {
   Expected<ChatTemplate> chat = ChatTemplate::compile(source);
   if (!chat)
@@ -39,8 +40,8 @@ std::string unsupported(std::string_view source) {
                               : std::to_string(messages.size()) + " messages";
 }
 
-/// The error of rendering `source` without messages, without its start; empty
-/// where that succeeds.
+/// Returns the error of rendering `source` without messages, without its start;
+/// empty if it renders.
 std::string renderingError(const std::string &source) {
   Expected<ChatTemplate> chat = ChatTemplate::compile(source);
   if (!chat)
@@ -56,10 +57,11 @@ std::string renderingError(const std::string &source) {
   return message.substr(std::min(prefix.size(), message.size()));
 }
 
-/// A template, and where and why it fails when it is reached.
+/// A template, and where and why it fails when the failing part is reached.
 using Unreached = std::pair<std::string, std::string>;
 
-/// Each fails where it is reached, and in no branch that is not taken.
+/// Checks that each template fails where the part is reached, and in no branch
+/// that is not taken.
 void expectUnsupported(std::span<const Unreached> table) {
   for (const auto &[source, message] : table) {
     EXPECT_EQ(unsupported(source), "line " + message) << source;

@@ -1,4 +1,4 @@
-//===- RenderTest.cpp - errors of rendering, and the input --------------===//
+//===- RenderTest.cpp - tests of rendering errors and of the input --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// What rendering gives: the text, or the error's message.
+/// Returns the rendered text, or the message of the error.
 std::string render(std::string_view source, const ChatInput &input = {}) {
   Expected<ChatTemplate> chat = ChatTemplate::compile(source);
   EXPECT_TRUE(chat.ok()) << chat.status().message();
@@ -102,7 +102,7 @@ TEST(Render, TellsWhatTheTemplateRaised) {
   EXPECT_EQ(raisedBy("{{ raise_exception('') }}"), "");
   EXPECT_EQ(raisedBy("{{ {}['the template raised: x'].y }}"), std::nullopt);
   EXPECT_EQ(raisedBy("{{ raise_exception(1, 2) }}"), std::nullopt);
-  // Long messages are cut between characters.
+  // Long messages are truncated between characters.
   EXPECT_EQ(raisedBy("{{ raise_exception('a' + 'é' * 1000) }}")->size(),
             999u + 3u);
   EXPECT_LT(render("{{ none['" + std::string(5000, 'a') + "'].b }}").size(),

@@ -1,4 +1,4 @@
-//===- TurnEndTest.cpp - what ends a turn in published templates ----------===//
+//===- TurnEndTest.cpp - tests of what ends a turn in templates -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,8 @@ using namespace sluice::text;
 
 namespace {
 
-/// One that has the tokens of many models, and ends texts with <end>.
+/// Makes a tokenizer that has the tokens of many models, and ends texts with
+/// <end>.
 Tokenizer makeTokenizer() {
   test::SpecBuilder builder = test::byteLevel();
   for (const char *token :
@@ -30,7 +31,7 @@ Tokenizer makeTokenizer() {
   return test::make(builder.spec);
 }
 
-/// The spelling of what ends a turn; empty: nothing is found.
+/// Returns the spelling of the token that ends a turn; empty if none is found.
 std::string endOf(const std::string &source) {
   static const Tokenizer tokenizer = makeTokenizer();
   Expected<ChatTemplate> chat = ChatTemplate::compile(source);
@@ -63,8 +64,8 @@ TEST(TurnEndTest, IsWhatPublishedTemplatesWriteBehindAnAnswer) {
     EXPECT_EQ(endOfFile(name), end) << name;
 }
 
-/// Where the last turn ends otherwise than the ones before, it counts: before
-/// it, the same token may end what is a part of an answer.
+/// The end of the last turn counts if it differs from those before, whose token
+/// may end only a part of an answer.
 TEST(TurnEndTest, TheLastTurnCounts) {
   EXPECT_EQ(endOf("{% for m in messages %}{{ m.content }}"
                   "{{ '<|return|>' if loop.last else '<|end|>' }}"
