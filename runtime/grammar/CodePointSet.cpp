@@ -1,4 +1,4 @@
-//===- CodePointSet.cpp - sets of characters, and their UTF-8 -------------===//
+//===- CodePointSet.cpp - sets of characters and their UTF-8 --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,9 +20,9 @@ namespace {
 constexpr uint32_t firstSurrogate = 0xD800;
 constexpr uint32_t lastSurrogate = 0xDFFF;
 
-/// Splits a range of code points into ranges of byte sequences: first where
-/// the number of bytes changes, then until all bytes behind the first that
-/// differs take all of their values.
+/// Splits a range of code points into ranges of byte sequences: first where the
+/// number of bytes changes, then until all bytes after the first different byte
+/// take all of their values.
 class Utf8Splitter {
 public:
   explicit Utf8Splitter(std::vector<std::vector<ByteRange>> &out) : out(out) {}
@@ -80,8 +80,8 @@ CodePointSet::CodePointSet(std::vector<Range> ranges) {
     else
       sorted.push_back({low, high});
   };
-  // First the part below the surrogates of every range, then the part above,
-  // so that what is appended stays in order.
+  // First the part of every range below the surrogates, then the part above
+  // them, so that the appended ranges stay in order.
   for (Range range : ranges)
     append(range.low, std::min(range.high, firstSurrogate - 1));
   for (Range range : ranges)

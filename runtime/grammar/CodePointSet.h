@@ -1,4 +1,4 @@
-//===- CodePointSet.h - sets of characters, and their UTF-8 ---------------===//
+//===- CodePointSet.h - sets of characters and their UTF-8 ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,11 +14,11 @@
 
 namespace sluice::grammar {
 
-/// Code points as sorted ranges that neither touch nor overlap. Surrogates,
-/// which UTF-8 cannot spell, are never in it. Thread-compatible.
+/// A set of code points, as sorted ranges that neither touch nor overlap. It
+/// never contains surrogates, which UTF-8 cannot spell. Thread-compatible.
 class CodePointSet {
 public:
-  /// Both ends are in the range.
+  /// A range that includes both ends.
   struct Range {
     uint32_t low;
     uint32_t high;
@@ -29,15 +29,15 @@ public:
 
   CodePointSet() = default;
 
-  /// The union of `ranges`, which may come in any order; what is past U+10FFFF
-  /// or a surrogate is left out, as are ranges whose ends are the wrong way
-  /// round.
+  /// Makes the union of `ranges`, which may come in any order. Surrogates,
+  /// values above U+10FFFF, and ranges whose ends are in the wrong order are
+  /// dropped.
   explicit CodePointSet(std::vector<Range> ranges);
 
-  /// Every code point.
+  /// Returns the set of all code points.
   static CodePointSet all();
 
-  /// What all() has and this has not.
+  /// Returns the code points that are not in this set.
   CodePointSet complement() const;
 
   CodePointSet intersection(const CodePointSet &other) const;
@@ -52,15 +52,15 @@ private:
   std::vector<Range> sorted;
 };
 
-/// A byte of a sequence lies in this range, both ends included.
+/// The range of one byte of a sequence, which includes both ends.
 struct ByteRange {
   uint8_t low;
   uint8_t high;
   bool operator==(const ByteRange &) const = default;
 };
 
-/// The UTF-8 spellings of a set: a text of one character of the set matches
-/// exactly one of the sequences, byte for byte, and nothing else matches any.
+/// Returns the UTF-8 spellings of a set. Each character of the set matches
+/// exactly one of the sequences, byte for byte, and no other text matches any.
 std::vector<std::vector<ByteRange>> utf8Sequences(const CodePointSet &set);
 
 } // namespace sluice::grammar

@@ -1,13 +1,13 @@
-//===- CountRanges.cpp - with which counts a rule can end -----------------===//
+//===- CountRanges.cpp - counts from which a counted rule can end ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Goes from the highest count down. What can be done with a count differs from
-// what can be done with the next one only in the states before those that
-// differed there, so that only these are looked at again.
+// Visits the counts from the highest down. A state can do something else with a
+// count than with the next higher one only if it precedes a state for which the
+// same held there, so only such states are visited again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,8 +50,8 @@ public:
     while (level >= 0) {
       if (Status status = visit(static_cast<uint32_t>(level)); !status.ok())
         return status;
-      // Where nothing has changed, nothing does below it either, up to where
-      // the rule may no longer end.
+      // If nothing has changed, nothing changes at lower counts either, until
+      // the count at which the rule may no longer end.
       if (!changed.empty())
         --level;
       else
@@ -71,8 +71,8 @@ private:
     bool counts;
   };
 
-  /// With `min` counted, after which nothing is counted, all that leads to an
-  /// accepting state leads to an end.
+  /// Handles the count `min` without an upper bound, where counting stops:
+  /// every state that leads to an accepting state leads to an end.
   void startUnbounded() {
     States pending = accepting;
     for (uint32_t state : accepting)
@@ -95,8 +95,8 @@ private:
            level <= max;
   }
 
-  /// Makes `goesOn` and `lives`, which are those of the level above, those of
-  /// `level`, and `changed` the states whose `lives` differ.
+  /// Updates `goesOn` and `lives` from the count above to `level`, and sets
+  /// `changed` to the states whose `lives` differ.
   Status visit(uint32_t level) {
     bool endsChange = level == max || level + 1 == min;
     findAffected(endsChange);
@@ -128,7 +128,7 @@ private:
     return meter.spend(1 + affected.size() + changed.size());
   }
 
-  /// One from `low` up to where the state's latest range opened.
+  /// Adds a range from `low` to where the state's latest range opened.
   void addRange(uint32_t state, uint32_t low) {
     ranges[state].push_back({low, openedAt[state]});
     ++rangeCount;
@@ -140,8 +140,9 @@ private:
                    "up to bounds this high");
   }
 
-  /// The states before those that changed at the level above, or where ends
-  /// change at this one, and those before them on the same level.
+  /// Finds the states that lead to states that changed at the count above, or
+  /// to accepting states if ends change at this count, and the states that lead
+  /// to these at the same count.
   void findAffected(bool endsChange) {
     affected.clear();
     auto addBefore = [&](uint32_t state, bool counts) {
@@ -162,8 +163,8 @@ private:
       addBefore(affected[i], false);
   }
 
-  /// Which of the affected states go on: from those that lead to others, and
-  /// to the level above, back to those before them.
+  /// Computes which affected states go on: those that lead to states that do,
+  /// here or at the count above, and then the states that lead to them.
   void findAnew(uint32_t level) {
     States pending;
     auto mark = [&](uint32_t state) {
@@ -190,23 +191,25 @@ private:
   }
 
   const RuleAutomata &automata;
-  size_t &rangeCount; // of the grammar
+  size_t &rangeCount; // of the whole grammar
   WorkMeter &meter;
-  const uint32_t base; // the rule's first state; those here count from it
+  // The rule's first state; the states here are numbered from it.
+  const uint32_t base;
   const uint32_t count;
   const uint32_t min, max;
   std::vector<std::vector<Source>> sources; // [state]: the edges into it
   States accepting;
 
-  // Of the level at hand; until it is done, of the one above.
+  // The state of the current count; until it is computed, that of the count
+  // above.
   std::vector<bool> goesOn; // a byte can follow, and an end after it
-  std::vector<bool> lives;  // that, or it may end
+  std::vector<bool> lives;  // goesOn, or it may end
   States changed;
 
   std::vector<bool> isAffected;
   States affected;
   std::vector<uint32_t> openedAt; // the highest count of the latest range
-  CountRanges ranges;             // the highest first
+  CountRanges ranges;             // the highest counts first
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-//===- Determinizer.cpp - one way to go on for each byte ------------------===//
+//===- Determinizer.cpp - makes the automata of rules deterministic -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,9 +21,10 @@ namespace {
 using EdgeKind = GrammarBuilder::EdgeKind;
 using StateSet = std::vector<BuilderState>; // sorted
 
-/// Which rules match the empty text: follows from every rule's start the edges
-/// that read nothing; a call is one of them as soon as its rule is. Each edge
-/// is looked at once. Errors: the meter ends the work.
+/// Finds the rules that match the empty text. It follows the edges that read
+/// nothing from every rule's start; a call becomes such an edge once its rule
+/// is known to match the empty text. Each edge is visited once. Errors: the
+/// meter ends the work.
 Expected<std::vector<bool>> findNullable(const GrammarBuilder &builder,
                                          WorkMeter &meter) {
   const std::vector<GrammarBuilder::Rule> &rules = builder.rules();
@@ -71,7 +72,7 @@ Expected<std::vector<bool>> findNullable(const GrammarBuilder &builder,
   return nullable;
 }
 
-/// The subset construction, one rule after the other.
+/// Runs the subset construction, one rule after the other.
 class Determinizer {
 public:
   Determinizer(const GrammarBuilder &builder, WorkMeter &meter, size_t maxSteps)
@@ -109,8 +110,8 @@ private:
     base = static_cast<uint32_t>(out.states.size());
     end = rule.end;
     ambiguous = false;
-    // The start of a rule that matches the empty text is a state of its own,
-    // which does not accept: the same set may be reached again in other ways.
+    // The start of a rule that matches the empty text is a separate state that
+    // does not accept, since the same set may be reached again in other ways.
     StateSet first = closure({rule.start});
     ambiguous |= counts;
     bool empty = std::binary_search(first.begin(), first.end(), end);
@@ -142,7 +143,7 @@ private:
     return {};
   }
 
-  /// Errors: what has been made is too large, or the work must end.
+  /// Errors: the automaton is too large, or the work must end.
   Status checkSize(const GrammarBuilder::Rule &rule) {
     if (base + sets.size() > maxStates)
       return tooLarge().withContext("rule '" + rule.name + "'");
@@ -151,32 +152,33 @@ private:
     return meter.spend();
   }
 
-  /// Counts steps of the loops below; where the work must end, they end, and
-  /// what they have made is of no use.
+  /// Counts steps of the loops below. When the work must end, the loops end,
+  /// and their results must not be used.
   bool charge(size_t steps) {
     mayGoOn =
         mayGoOn && meter.charge(steps) && meter.steps() - firstStep <= maxSteps;
     return mayGoOn;
   }
 
-  /// The number of a state for `set`, a new one where there is none yet.
+  /// Returns the number of the state for `set`, which is new if there is none
+  /// yet.
   uint32_t numberOf(StateSet set) {
-    constexpr size_t entryBytes = 64; // of the table, beside the set's members
+    constexpr size_t entryBytes = 64; // of the table, besides the set's members
     (void)charge(set.size());
     auto number = static_cast<uint32_t>(base + sets.size());
     auto [found, fresh] = numbers.try_emplace(std::move(set), number);
     if (fresh) {
-      sets.push_back(&found->first); // keys stay where they are
+      sets.push_back(&found->first); // keys of the map do not move
       mayGoOn &=
           heldSets.add(entryBytes + found->first.size() * sizeof(BuilderState));
     }
     return found->second;
   }
 
-  /// What is reached from `seeds` without reading anything; only states that
-  /// matter, those with other edges and the rule's end. `counts` says whether
-  /// the way there leads through counting states; `ambiguous` is set where that
-  /// depends on the way.
+  /// Returns what can be reached from `seeds` without reading anything, reduced
+  /// to the states that matter: those with other edges, and the rule's end.
+  /// Sets `counts` to whether the way there leads through counting states, and
+  /// `ambiguous` if that depends on the way.
   StateSet closure(StateSet seeds) {
     ++round;
     for (BuilderState seed : seeds)
@@ -205,8 +207,8 @@ private:
     return reached;
   }
 
-  /// Adds `state` to `reached` if it matters, and what follows it without
-  /// reading anything to `next`.
+  /// Adds `state` to `reached` if it matters, and the states that follow it
+  /// without reading anything to `next`.
   void expand(BuilderState state, StateSet &next, StateSet &reached) {
     bool matters = state == end;
     for (uint32_t i = builder.firstEdgeOf(state); i != noEdge && charge(1);
@@ -286,19 +288,19 @@ private:
 
   const GrammarBuilder &builder;
   WorkMeter &meter;
-  const size_t firstStep, maxSteps; // of the meter's
+  const size_t firstStep, maxSteps; // steps of the meter
   RuleAutomata out;
-  HeldBytes heldSets; // of the rule at hand
+  HeldBytes heldSets; // of the current rule
   bool mayGoOn = true;
 
-  // Of the rule at hand.
+  // The current rule.
   uint32_t base = 0;
   BuilderState end = 0;
   bool ambiguous = false;
   std::vector<const StateSet *> sets;
   std::unordered_map<StateSet, uint32_t, StateSetHash> numbers;
 
-  // Of closure(): a state has been reached in this round.
+  // The state of closure(): whether a state has been reached in this round.
   std::vector<uint32_t> stamp;
   uint32_t round = 0;
   bool counts = false;

@@ -1,18 +1,18 @@
-//===- Determinizer.h - one way to go on for each byte --------------------===//
+//===- Determinizer.h - makes the automata of rules deterministic ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// From the nondeterministic automata of a GrammarBuilder to deterministic ones:
-// from each state at most one edge for a byte and one for a rule. Internal to
-// runtime/grammar.
+// Converts the nondeterministic automata of a GrammarBuilder to deterministic
+// ones: each state has at most one edge for a byte and one for a rule. Internal
+// to runtime/grammar.
 //
-// A rule that can match the empty text is never entered for it: whoever calls
-// it may step over it instead. So a call always reads at least one byte, which
-// is what keeps the matcher's stacks simple: an entry is complete before
-// anything returns to it.
+// A rule that matches the empty text is never entered to match it; its caller
+// can step over the call instead. So a call always reads at least one byte.
+// This keeps the matcher's stacks simple: an entry is complete before anything
+// returns to it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,12 +28,12 @@
 
 namespace sluice::grammar {
 
-/// The rules of a grammar as deterministic automata, all in one set of arrays.
+/// The rules of a grammar as deterministic automata, which share the arrays.
 struct RuleAutomata {
   struct Edge {
     uint8_t low;
     uint8_t high;
-    bool counts; ///< one more is counted on the way
+    bool counts; ///< this edge adds one to the count
     uint32_t target;
   };
   struct Call {
@@ -48,14 +48,18 @@ struct RuleAutomata {
     bool accepting;
   };
 
-  HeldBytes held;            ///< of the arrays, by the meter of determinize()
-  std::vector<State> states; ///< those of a rule lie together, its start first
-  std::vector<Edge> edges;   ///< of a state: sorted by byte, disjoint
-  std::vector<Call> calls;   ///< of a state: sorted by rule, one for each
-  std::vector<uint32_t> firstState; ///< [rule], and the end of the last
-  std::vector<bool> nullable;       ///< [rule]: matches the empty text
-  /// [rule]: how much is counted on the way to a state does not depend on how
-  /// the text is read, and no rule is called; counted rules need that.
+  /// The bytes of the arrays, held by the meter of determinize().
+  HeldBytes held;
+  /// The states of a rule are adjacent, its start first.
+  std::vector<State> states;
+  /// The edges of a state are disjoint and sorted by byte.
+  std::vector<Edge> edges;
+  /// The calls of a state are sorted by rule, at most one for each rule.
+  std::vector<Call> calls;
+  std::vector<uint32_t> firstState; ///< [rule], and the end of the last rule
+  std::vector<bool> nullable; ///< [rule]: whether it matches the empty text
+  /// [rule]: whether the rule can be a counted rule. It must call no rule, and
+  /// the count at a state must not depend on how the text is read.
   std::vector<bool> countable;
 
   std::span<const Edge> edgesOf(uint32_t state) const {
@@ -66,8 +70,8 @@ struct RuleAutomata {
   }
 };
 
-/// Errors: more states than a grammar may have, more than `maxSteps` steps, or
-/// the meter ends the work.
+/// Makes the automata. Errors: a grammar has more states than allowed, the work
+/// takes more than `maxSteps` steps, or the meter ends the work.
 Expected<RuleAutomata> determinize(const GrammarBuilder &builder,
                                    WorkMeter &meter,
                                    size_t maxSteps = WorkMeter::unlimited);

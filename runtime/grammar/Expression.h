@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the readers of GBNF and of regular expressions make of a text, before
-// it becomes an automaton.
+// The syntax trees of regular expressions and of GBNF rules, before they become
+// automata.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,20 +26,21 @@ namespace sluice::grammar {
 /// A node of an ExpressionTree.
 using ExpressionId = uint32_t;
 
-/// Expressions as trees in one array; nodes are named by their index and never
-/// change. The caller bounds their depth.
+/// Stores expressions as trees in one array. A node is named by its index and
+/// never changes. The caller bounds the depth.
 class ExpressionTree {
 public:
-  /// No upper bound of a repetition.
+  /// The `max` of a repetition without an upper bound.
   static constexpr uint32_t unbounded = std::numeric_limits<uint32_t>::max();
 
   enum class Kind : uint8_t {
     Characters, ///< one character of `set`
-    Literal,    ///< the characters of `text` in turn; may be empty
+    Literal,    ///< the characters of `text` in order; may be empty
     Reference,  ///< the rule with number `rule`
-    Sequence,   ///< the parts one after the other; without parts the empty text
-    Choice,     ///< one of the parts
-    Repeat      ///< the only part, `min` to `max` times
+    /// The parts in order; the empty text if there are none.
+    Sequence,
+    Choice, ///< one of the parts
+    Repeat  ///< its only part, `min` to `max` times
   };
 
   struct Node {

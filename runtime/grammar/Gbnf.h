@@ -1,11 +1,11 @@
-//===- Gbnf.h - llama.cpp's grammar format --------------------------------===//
+//===- Gbnf.h - parser and compiler of llama.cpp's grammar format ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Internal to runtime/grammar; Grammar::fromGbnf is the way in.
+// Internal to runtime/grammar; use Grammar::fromGbnf().
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@
 
 namespace sluice::grammar {
 
-/// A GBNF text, read; references are indices into `rules`.
+/// A parsed GBNF text. References are indices into `rules`.
 struct GbnfGrammar {
   struct Rule {
     std::string name;
@@ -34,11 +34,11 @@ struct GbnfGrammar {
   uint32_t root = 0;
 };
 
-/// Errors name the line: what is not GBNF, a rule that is defined twice or not
-/// at all, or that there is no `root`.
+/// Parses a GBNF text. Errors name the line: the text is not GBNF, a rule is
+/// defined twice or never, or there is no `root`.
 Expected<GbnfGrammar> parseGbnf(std::string_view text);
 
-/// Errors: as compileGrammar's.
+/// Compiles a parsed text. Errors: those of compileGrammar().
 Expected<GrammarTables> compileGbnf(const GbnfGrammar &grammar,
                                     WorkMeter &meter);
 

@@ -1,13 +1,13 @@
-//===- GbnfCompiler.cpp - GBNF rules as automata --------------------------===//
+//===- GbnfCompiler.cpp - compiles GBNF rules to automata -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// From expressions to automata. Small rules are put in place of references to
-// them: what is within one rule becomes deterministic, so that fewer ways to
-// read a text have to be followed at once, and fewer entries come and go.
+// Converts expressions to automata. References to small rules are inlined. What
+// is inside one rule becomes deterministic, so fewer ways of reading a text
+// have to be followed at once, and fewer stack entries are made.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,14 +31,14 @@ static_assert(ExpressionTree::unbounded == GrammarTables::unbounded);
 using Kind = ExpressionTree::Kind;
 using Node = ExpressionTree::Node;
 
-/// Rules up to this size are put in place of references to them.
+/// The largest rule that is inlined.
 constexpr uint64_t maxInlined = 32;
-/// Repetitions past this number are counted, where they can be.
+/// Repetitions of more than this number are counted if possible.
 constexpr uint32_t maxUnrolled = 16;
 
-/// Which rules are put in place of a reference. The order of a depth-first
-/// search decides between rules that refer to each other: a rule takes in only
-/// rules that were finished before it, which cannot go on for ever.
+/// Decides which rules are inlined. Between rules that refer to each other, the
+/// order of a depth-first search decides: a rule inlines only rules that were
+/// finished before it, so inlining ends.
 class InlinePlan {
 public:
   explicit InlinePlan(const GbnfGrammar &grammar)
@@ -93,8 +93,8 @@ private:
       collect(part, references);
   }
 
-  /// About how many states the expression takes, within `rule`; stops to count
-  /// where it is too large anyway.
+  /// Returns about how many states the expression takes inside `rule`. Stops
+  /// counting when it is too large anyway.
   uint64_t sizeOf(uint32_t rule, ExpressionId id) const {
     const Node &node = grammar.expressions[id];
     switch (node.kind) {
@@ -120,8 +120,9 @@ private:
   }
 
   const GbnfGrammar &grammar;
-  std::vector<uint32_t> finished; // [rule]: its number in that order
-  std::vector<uint64_t> sizes;    // [rule], once it is finished
+  // [rule]: its number in the order of the search.
+  std::vector<uint32_t> finished;
+  std::vector<uint64_t> sizes; // [rule], set once it is finished
   uint32_t count = 0;
 };
 
@@ -142,8 +143,8 @@ public:
   }
 
 private:
-  /// Puts the expression between two states of `into`: adds edges out of `from`
-  /// and into `to`, never the other way round.
+  /// Puts the expression between two states of `into`. Only adds edges out of
+  /// `from` and into `to`.
   void lower(GrammarBuilder &into, ExpressionId id, BuilderState from,
              BuilderState to) {
     if (!meter.charge())
@@ -216,8 +217,8 @@ private:
     into.epsilon(from, to);
   }
 
-  /// The counted rule of a repetition, which is of `current`: one for all the
-  /// places to which an outer repetition copies it.
+  /// Returns the counted rule of a repetition in `current`. All places to which
+  /// an outer repetition copies it share one rule.
   RuleId countedRule(ExpressionId id, const Node &node) {
     auto [known, fresh] = countedRules.try_emplace(id, 0);
     if (!fresh)
@@ -231,7 +232,7 @@ private:
     return counted.rule;
   }
 
-  /// Whether a counted rule can have this body, which is one of `current`.
+  /// Returns whether a counted rule can have this body, which is in `current`.
   bool canBeCounted(ExpressionId body) {
     constexpr size_t maxEdges = 1024;
     auto [known, fresh] = counted.try_emplace(body, false);
@@ -244,8 +245,8 @@ private:
     return known->second = automata && automata->countable[repeated.rule];
   }
 
-  /// Whether something of the expression, within `rule`, is not put in place;
-  /// true where the work must end.
+  /// Returns whether a part of the expression, inside `rule`, is a rule that is
+  /// not inlined; true if the work must end.
   bool callsRules(uint32_t rule, ExpressionId id) {
     if (!meter.charge())
       return true;
@@ -262,10 +263,11 @@ private:
   WorkMeter &meter;
   InlinePlan plan;
   GrammarBuilder builder;
-  uint32_t current = 0; // the rule whose body is at hand
-  std::unordered_map<ExpressionId, bool> counted; // of canBeCounted()
+  uint32_t current = 0; // the rule whose body is being compiled
+  // The known results of canBeCounted().
+  std::unordered_map<ExpressionId, bool> counted;
   std::unordered_map<ExpressionId, RuleId> countedRules;
-  bool inCounted = false; // such a rule calls no other
+  bool inCounted = false; // a counted rule calls no other rule
 };
 
 } // namespace

@@ -1,11 +1,11 @@
-//===- GbnfParser.cpp - reads llama.cpp's grammar format ------------------===//
+//===- GbnfParser.cpp - parser of llama.cpp's grammar format --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A recursive-descent parser, of the format that llama.cpp's grammars/README.md
+// A recursive descent parser of the format that llama.cpp's grammars/README.md
 // describes.
 //
 //===----------------------------------------------------------------------===//
@@ -30,8 +30,8 @@ bool isNameCharacter(char c) {
          c == '-' || c == '_';
 }
 
-/// The first error ends the parse: functions return false or nothing then, and
-/// `status` says why.
+/// Parses a text. The first error ends the parse: functions then return false
+/// or nothing, and `status` has the error.
 class Parser {
 public:
   explicit Parser(std::string_view text) : text(text) {}
@@ -62,7 +62,8 @@ private:
     return false;
   }
 
-  /// Counts on from where it was asked last, as the text only goes on.
+  /// Returns the current line. Counts on from the last call, since the position
+  /// only grows.
   size_t line() {
     lineNow += static_cast<size_t>(
         std::count(text.begin() + static_cast<ptrdiff_t>(countedTo),
@@ -71,7 +72,7 @@ private:
     return lineNow;
   }
 
-  /// What comes next, for a message.
+  /// Returns a description of the next token for a message.
   std::string found() const {
     if (at >= text.size())
       return "the end of the text";
@@ -81,7 +82,7 @@ private:
     return "'" + std::string(text.substr(at, length)) + "'";
   }
 
-  /// Blanks and comments.
+  /// Skips blanks and comments.
   void skipSpace(bool newlines) {
     while (at < text.size()) {
       char c = text[at];
@@ -138,7 +139,7 @@ private:
     return true;
   }
 
-  /// `depth` groups are open.
+  /// Parses a choice inside `depth` open groups.
   std::optional<ExpressionId> parseChoice(size_t depth) {
     std::vector<ExpressionId> parts;
     while (true) {
@@ -178,7 +179,7 @@ private:
     }
   }
 
-  /// Leaves `item` empty where a sequence ends.
+  /// Leaves `item` empty at the end of a sequence.
   bool parseItem(size_t depth, std::optional<ExpressionId> &item) {
     char c = peek();
     if (c == '"')
@@ -349,10 +350,10 @@ private:
 
   std::string_view text;
   size_t at = 0;
-  size_t lineNow = 1, countedTo = 0; // of line()
+  size_t lineNow = 1, countedTo = 0; // for line()
   GbnfGrammar out;
   std::unordered_map<std::string, uint32_t> numbers;
-  std::vector<size_t> definedAt; // [rule]: the line, or 0
+  std::vector<size_t> definedAt; // [rule]: the line of its definition, or 0
   std::vector<size_t> namedAt;   // [rule]: the line of the first reference
   Status status;
 };

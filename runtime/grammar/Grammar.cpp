@@ -1,4 +1,4 @@
-//===- Grammar.cpp - what a text may be -----------------------------------===//
+//===- Grammar.cpp - grammars that constrain a text -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,7 +26,7 @@ Expected<Grammar> Grammar::fromGbnf(std::string_view text, WorkMeter &meter) {
   if (!parsed)
     return parsed.status();
   Expected<GrammarTables> tables = compileGbnf(*parsed, meter);
-  // What is cut short can fail in other ways as well.
+  // Work that is cut short can also fail in other ways.
   if (Status ended = meter.status(); !ended.ok())
     return ended.withContext("grammar");
   if (!tables)

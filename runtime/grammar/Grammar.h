@@ -1,16 +1,17 @@
-//===- Grammar.h - what a text may be -------------------------------------===//
+//===- Grammar.h - grammars that constrain a text -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What a text may be, from one of three sources. All become the same tables.
+// Compiles a grammar, which says which texts are allowed, from one of three
+// sources. All of them become tables of the same form:
 //
 //   Expected<Grammar> grammar = Grammar::fromGbnf("root ::= \"yes\" | \"no\"");
 //   Expected<Grammar> schema = Grammar::fromJsonSchema(parsedSchema);
 //
-// TokenGrammar.h and GrammarState.h hold a model to it.
+// TokenGrammar.h and GrammarState.h make a model's output follow it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,28 +29,31 @@ namespace sluice::grammar {
 
 struct GrammarTables;
 
-/// A compiled grammar. Immutable, cheap to copy (copies share the tables),
+/// A compiled grammar. Immutable, cheap to copy (copies share the tables) and
 /// thread-safe.
 class Grammar {
 public:
-  /// From llama.cpp's GBNF (its grammars/README.md): rules, alternatives,
-  /// groups, * + ? {m} {m,} {m,n}, literals, character classes, `.`, and
-  /// comments. The text starts with the rule `root`. Not supported, as a
-  /// grammar is made without a vocabulary: tokens (`<think>`, `<[7]>`).
+  /// Compiles llama.cpp's GBNF (see its grammars/README.md): rules,
+  /// alternatives, groups, * + ? {m} {m,} {m,n}, literals, character classes,
+  /// `.`, and comments. The text starts with the rule `root`. Tokens
+  /// (`<think>`, `<[7]>`) are not supported, since a grammar has no vocabulary.
   /// Errors name the line, or the rule that is missing, doubled or
-  /// left-recursive, or say, here and below, how the meter has ended the work.
+  /// left-recursive. All functions here also fail when the meter ends the work;
+  /// the error then says why.
   static Expected<Grammar> fromGbnf(std::string_view text, WorkMeter &meter);
-  /// With a meter of its own, of maxGrammarWork; likewise below.
+  /// Like the function above, with a meter of maxGrammarWork. The same holds
+  /// for the functions without a meter below.
   static Expected<Grammar> fromGbnf(std::string_view text);
 
-  /// From a JSON schema; JsonSchema.h says which keywords there are and what
-  /// is written. An ordered_json, because objects are written in the order of
-  /// `properties`. Errors name the JSON pointer and the keyword.
+  /// Compiles a JSON schema. JsonSchema.h says which keywords are supported and
+  /// what is written. The schema is an ordered_json, since objects are written
+  /// in the order of `properties`. Errors name the JSON pointer and the
+  /// keyword.
   static Expected<Grammar> fromJsonSchema(const nlohmann::ordered_json &schema,
                                           WorkMeter &meter);
   static Expected<Grammar> fromJsonSchema(const nlohmann::ordered_json &schema);
 
-  /// Any JSON object.
+  /// Returns the grammar of all JSON objects.
   static Expected<Grammar> anyJsonObject();
 
   /// Internal to runtime/grammar.

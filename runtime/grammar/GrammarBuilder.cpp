@@ -1,4 +1,4 @@
-//===- GrammarBuilder.cpp - rules under construction ----------------------===//
+//===- GrammarBuilder.cpp - builds the rules of a grammar -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@ using namespace sluice::grammar;
 
 RuleId GrammarBuilder::addRule(std::string name) {
   if (!takes(sizeof(Rule) + name.size()) && !ruleList.empty())
-    return 0; // any rule: no grammar is made of a builder that is full
+    return 0; // any rule will do: a full builder makes no grammar
   Rule rule;
   rule.name = std::move(name);
   rule.start = addState();
@@ -47,7 +47,7 @@ BuilderState GrammarBuilder::addCountingState() {
   return state;
 }
 
-/// Whether one more thing of this size fits.
+/// Returns whether one more object of this size fits.
 bool GrammarBuilder::takes(size_t bytes) {
   exhausted = exhausted || !meter.charge() || !held.add(bytes);
   return !exhausted;

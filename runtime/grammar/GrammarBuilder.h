@@ -1,14 +1,13 @@
-//===- GrammarBuilder.h - rules under construction ------------------------===//
+//===- GrammarBuilder.h - builds the rules of a grammar -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Where the readers of GBNF and of JSON schemas put a grammar together: each
-// rule is a nondeterministic automaton whose edges read nothing, a byte or a
-// whole rule. GrammarCompiler makes the tables from it. Internal to
-// runtime/grammar.
+// Builds the rules of a grammar from GBNF or a JSON schema. Each rule is a
+// nondeterministic automaton whose edges read nothing, a byte or a whole rule.
+// GrammarCompiler makes the tables from it. Internal to runtime/grammar.
 //
 //   GrammarBuilder builder(meter);
 //   RuleId digits = builder.addRule("digits");
@@ -33,22 +32,22 @@
 namespace sluice::grammar {
 
 using RuleId = uint32_t;
-/// A state of a rule under construction.
+/// A state of a rule that is being built.
 using BuilderState = uint32_t;
 
 inline constexpr uint32_t noEdge = std::numeric_limits<uint32_t>::max();
 
-/// Rules as nondeterministic automata. A state belongs to the rule from whose
-/// start it is reached: edges never join two rules. All that is added charges
-/// the meter. Past its limits, and where the meter ends the work, it takes
-/// nothing more and says so by full(), so that callers check once in their
-/// loops and once at the end. Thread-compatible.
+/// Holds rules as nondeterministic automata. A state belongs to the rule from
+/// whose start it is reached; no edge joins two rules. Everything that is added
+/// charges the meter. When a limit is reached or the meter ends the work, the
+/// builder ignores further additions, and full() returns true. So callers check
+/// once in each loop and once at the end. Thread-compatible.
 class GrammarBuilder {
 public:
   enum class EdgeKind : uint8_t { Epsilon, Bytes, Call };
   struct Edge {
     BuilderState target;
-    uint32_t next; ///< the source's next edge, or noEdge
+    uint32_t next; ///< the next edge of the same source, or noEdge
     RuleId rule;   ///< of a Call
     EdgeKind kind;
     ByteRange bytes; ///< of Bytes
@@ -57,33 +56,34 @@ public:
     std::string name;
     BuilderState start;
     BuilderState end;
-    /// Of a counted rule: how often a text of it arrives at counting states.
-    /// Its states carry a number when they are run, so that x{0,1000} costs no
-    /// more states than x.
+    /// Whether the rule is counted: a text of it must reach counting states
+    /// `min` to `max` times. Its states carry a count when they are run, so
+    /// that x{0,1000} needs no more states than x.
     bool counted = false;
     uint32_t min = 0;
     uint32_t max = 0;
   };
-  /// A counted rule that repeats what is put between `from` and `to`.
+  /// A counted rule that repeats the states between `from` and `to`.
   struct Repetition {
     RuleId rule;
     BuilderState from;
     BuilderState to;
   };
 
-  /// `meter` outlives the builder.
+  /// `meter` must outlive the builder.
   explicit GrammarBuilder(WorkMeter &meter, size_t maxEdges = maxBuilderEdges)
       : maxEdges(maxEdges), meter(meter), held(meter) {}
 
   RuleId addRule(std::string name);
-  /// A rule whose texts arrive at counting states `min` to `max` times. It
-  /// must call no rule, and how often a beginning of a text arrives there must
-  /// not depend on how it is read; RuleAutomata::countable says so.
+  /// Adds a rule whose texts reach counting states `min` to `max` times. It
+  /// must call no rule, and the count after a beginning of a text must not
+  /// depend on how that is read; RuleAutomata::countable says whether this
+  /// holds.
   RuleId addCountedRule(std::string name, uint32_t min, uint32_t max);
   Repetition addRepetition(std::string name, uint32_t min, uint32_t max);
 
   BuilderState addState();
-  /// A state of a counted rule at which one more is counted.
+  /// Adds a state of a counted rule that adds one to the count.
   BuilderState addCountingState();
   BuilderState start(RuleId rule) const { return ruleList[rule].start; }
   BuilderState end(RuleId rule) const { return ruleList[rule].end; }
@@ -98,7 +98,7 @@ public:
 
   const std::vector<Rule> &rules() const { return ruleList; }
   size_t stateCount() const { return firstEdge.size(); }
-  /// The first edge out of a state, or noEdge.
+  /// Returns the first edge of a state, or noEdge.
   uint32_t firstEdgeOf(BuilderState state) const { return firstEdge[state]; }
   const Edge &edge(uint32_t index) const { return edges[index]; }
   bool isCounting(BuilderState state) const { return counting[state]; }
@@ -107,7 +107,7 @@ private:
   void addEdge(BuilderState from, Edge edge);
   bool takes(size_t bytes);
 
-  size_t maxEdges; ///< and states
+  size_t maxEdges; ///< also the limit for states
   WorkMeter &meter;
   HeldBytes held;
   std::vector<Rule> ruleList;

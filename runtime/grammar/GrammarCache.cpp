@@ -1,4 +1,4 @@
-//===- GrammarCache.cpp - grammars that were made lately ------------------===//
+//===- GrammarCache.cpp - cache of compiled grammars ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,7 +24,8 @@ static size_t bytesOf(const GrammarTables &tables) {
 }
 
 GrammarCache &GrammarCache::ofProcess() {
-  // Some megabytes are usual for a large schema: enough for a queue of them.
+  // A large schema usually takes some megabytes, so this is enough for a queue
+  // of them.
   static GrammarCache cache(size_t(256) << 20);
   return cache;
 }
@@ -62,7 +63,7 @@ void GrammarCache::keep(const Key &key, const Expected<Grammar> &outcome) {
                                          : outcome.status().message().size())};
   std::lock_guard lock(mutex);
   if (locate(key) != entries.end())
-    return; // another thread has made it meanwhile
+    return; // another thread has compiled it meanwhile
   held += entry.bytes;
   entries.push_front(std::move(entry));
   index.emplace(key.hash, entries.begin());
@@ -88,7 +89,8 @@ Expected<Grammar> GrammarCache::get(Form form, const std::string &text,
     return *known;
   bool isFirst = meter.steps() == 0;
   Expected<Grammar> made = make();
-  // What is refused for its cost is so for ever if it was all of the work.
+  // A grammar that exceeds the limits of a whole request, with nothing spent
+  // before it, always does.
   if (made || meter.end() == WorkMeter::End::None ||
       (meter.endsAlways() && isFirst))
     keep(key, made);

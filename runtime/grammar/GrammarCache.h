@@ -1,13 +1,14 @@
-//===- GrammarCache.h - grammars that were made lately --------------------===//
+//===- GrammarCache.h - cache of compiled grammars ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Grammars that were made lately, by their source: who checks a request and who
-// answers it both need its grammar, and making one can take seconds. So can
-// finding out that none can be made, which is remembered as well.
+// Caches compiled grammars by their source. Both the check of a request and its
+// execution need the grammar, and compiling one can take seconds. Finding out
+// that a source cannot be compiled can take as long, so failures are cached
+// too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,33 +25,33 @@
 
 namespace sluice::grammar {
 
-/// Keeps the grammars used last, `maxEntries` at most, and as far as their
-/// sources and tables take no more than `maxBytes` together. Thread-safe; a
-/// grammar is made on the thread that asks for it, and others do not wait for
-/// that.
+/// Keeps the most recently used grammars: at most `maxEntries`, whose sources
+/// and tables take at most `maxBytes` together. Thread-safe. A grammar is
+/// compiled on the thread that asks for it, and no other thread waits for that.
 class GrammarCache {
 public:
   explicit GrammarCache(size_t maxBytes, size_t maxEntries = 1024)
       : maxBytes(maxBytes), maxEntries(maxEntries) {}
 
-  /// The one that the process's threads share.
+  /// Returns the cache that all threads of the process share.
   static GrammarCache &ofProcess();
 
-  /// As Grammar's functions; one that is known is there at once, whatever the
-  /// meter says. Errors: theirs; a schema that is not JSON. They are kept as
-  /// well, unless another time or a meter of its own could do better.
+  /// Like the functions of Grammar; a cached grammar is returned at once,
+  /// whatever the meter says. Errors: those of Grammar, or a schema that is not
+  /// JSON. Errors are cached too, unless another attempt or a new meter could
+  /// succeed.
   Expected<Grammar> fromGbnf(const std::string &text, WorkMeter &meter);
   Expected<Grammar> fromJsonSchema(const std::string &text, WorkMeter &meter);
-  /// With a meter of their own, of maxGrammarWork.
+  /// Like the functions above, with their own meter of maxGrammarWork.
   Expected<Grammar> fromGbnf(const std::string &text);
   Expected<Grammar> fromJsonSchema(const std::string &text);
 
-  size_t size() const; ///< how many there are
+  size_t size() const; ///< the number of entries
   size_t bytes() const;
 
 private:
   enum class Form { Gbnf, JsonSchema };
-  /// Whoever makes one hashes it before it locks.
+  /// The key of an entry. It is hashed before the lock is taken.
   struct Key {
     Form form;
     const std::string &text;
@@ -76,9 +77,9 @@ private:
   size_t maxBytes;
   size_t maxEntries;
   mutable std::mutex mutex;
-  Entries entries;                                          ///< used last first
+  Entries entries; ///< most recently used first
   std::unordered_multimap<size_t, Entries::iterator> index; ///< by hash
-  size_t held = 0;                                          ///< bytes
+  size_t held = 0; ///< bytes of all entries
 };
 
 } // namespace sluice::grammar

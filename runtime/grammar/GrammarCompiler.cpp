@@ -1,13 +1,13 @@
-//===- GrammarCompiler.cpp - makes a grammar's tables ---------------------===//
+//===- GrammarCompiler.cpp - compiles a grammar's tables ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// From deterministic automata for each rule to the tables: refuse left
-// recursion, find what can lead to the end of a text, with which counts where
-// there are any, order the rules, write the tables.
+// Compiles the deterministic automata of the rules to tables: refuses left
+// recursion, finds what can lead to the end of a text and, in counted rules,
+// with which counts, orders the rules, and writes the tables.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ using namespace sluice::grammar;
 namespace {
 
 using CountRange = GrammarTables::CountRange;
-/// Those of the counted rules.
+/// The ranges of the counted rules.
 using RangesByRule = std::map<RuleId, CountRanges>;
 
 Expected<RangesByRule> findRanges(const RuleAutomata &automata,
@@ -49,7 +49,7 @@ Expected<RangesByRule> findRanges(const RuleAutomata &automata,
   return ranges;
 }
 
-/// Visits rules depth first along the calls that a rule can begin with.
+/// Visits rules depth first along the calls with which a rule can begin.
 class FirstCallOrder {
 public:
   FirstCallOrder(const RuleAutomata &automata, const GrammarBuilder &builder)
@@ -79,7 +79,7 @@ public:
     return {};
   }
 
-  /// Every visited rule, behind all that it can begin with.
+  /// Returns the visited rules, each after all rules with which it can begin.
   const std::vector<RuleId> &calleesFirst() const { return finished; }
 
 private:
@@ -117,10 +117,11 @@ private:
   std::vector<RuleId> finished;
 };
 
-/// [state]: whether the end of its rule can be reached from it, through calls
-/// of rules of which the same holds. Works backwards from accepting states. Of
-/// counted rules it is known already: from the start there must be a way to go
-/// on with nothing counted, from the others with some count.
+/// Finds, for each state, whether the end of its rule can be reached from it,
+/// through calls of rules for which the same holds. Works backwards from
+/// accepting states. For counted rules this is already known: from the start
+/// there must be a way to go on with count 0, and from the other states with
+/// some count.
 class AliveStates {
 public:
   AliveStates(const RuleAutomata &automata, const RangesByRule &ranges)
@@ -156,7 +157,7 @@ private:
     uint32_t target;
   };
 
-  /// Every edge and call by its target, and every call by its rule.
+  /// Collects every edge and call by its target, and every call by its rule.
   void collect() {
     for (uint32_t state = 0; state < alive.size(); ++state) {
       for (RuleAutomata::Edge edge : automata.edgesOf(state))
@@ -214,7 +215,7 @@ private:
   std::vector<uint32_t> work;
 };
 
-/// Writes what is alive and reachable from the root.
+/// Writes the tables of what is alive and reachable from the root.
 class TableWriter {
 public:
   TableWriter(const RuleAutomata &automata, const GrammarBuilder &builder,
@@ -371,7 +372,8 @@ private:
     }
   }
 
-  /// A rule's callees have higher numbers, so theirs are known before its own.
+  /// The callees of a rule have higher numbers, so their bytes are known before
+  /// its own.
   void writeFirstBytes() {
     for (size_t i = tables.rules.size(); i-- > 0;) {
       GrammarTables::Rule &rule = tables.rules[i];
@@ -396,8 +398,7 @@ private:
   GrammarTables tables;
 };
 
-/// Bytes of a state, edge or call, as a source of AliveStates and in the
-/// tables.
+/// The bytes of a state, edge or call, in AliveStates and in the tables.
 constexpr size_t bytesOfEach = 64;
 
 } // namespace
@@ -408,8 +409,8 @@ sluice::grammar::compileGrammar(const GrammarBuilder &builder, RuleId root,
   Expected<RuleAutomata> automata = determinize(builder, meter);
   if (!automata)
     return automata.status();
-  // What follows looks at each state, edge and call a few times, and makes
-  // tables of about their size twice over.
+  // The following steps visit each state, edge and call a few times, and make
+  // tables of about twice their size.
   size_t size =
       automata->states.size() + automata->edges.size() + automata->calls.size();
   HeldBytes held(meter);

@@ -1,4 +1,4 @@
-//===- GrammarCompiler.h - makes a grammar's tables -----------------------===//
+//===- GrammarCompiler.h - compiles a grammar's tables --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,11 +15,10 @@
 
 namespace sluice::grammar {
 
-/// The tables of the grammar whose texts `root` matches. What cannot lead to
-/// the end of a text is left out, so that every text that is begun within the
-/// tables can be completed. Errors: a rule is left-recursive, the grammar
-/// matches no text at all, it is larger than its limits, or the meter ends the
-/// work.
+/// Compiles the grammar whose texts `root` matches. Whatever cannot lead to the
+/// end of a text is left out, so every beginning of a text that the tables
+/// accept can be completed. Errors: a rule is left-recursive, the grammar
+/// matches no text at all, it exceeds a limit, or the meter ends the work.
 Expected<GrammarTables> compileGrammar(const GrammarBuilder &builder,
                                        RuleId root, WorkMeter &meter);
 

@@ -17,7 +17,7 @@ namespace {
 
 using Tables = GrammarTables;
 
-/// std::push_heap puts the largest on top.
+/// Puts the lowest rule on top, since std::push_heap puts the largest there.
 constexpr auto laterRule = [](const auto &a, const auto &b) {
   return a.rule > b.rule;
 };
@@ -34,14 +34,14 @@ void GrammarMatcher::attach(const GrammarTables &tables, const StackTable &held,
   exceeded = false;
 }
 
-/// The rule of the item may end where it is.
+/// Returns whether the rule of the item may end at its state.
 bool GrammarMatcher::isAccepting(const MatchItem &item) const {
   const Tables::State &state = tables->states[item.state];
   return state.flags & Tables::Counted ? tables->mayEnd(state, item.count)
                                        : state.flags & Tables::Accepting;
 }
 
-/// The item can take no further byte in its rule.
+/// Returns whether the item can take no further byte in its rule.
 bool GrammarMatcher::isOver(const MatchItem &item) const {
   const Tables::State &state = tables->states[item.state];
   if (state.flags & Tables::Counted)
@@ -74,7 +74,7 @@ void GrammarMatcher::add(MatchItem item) {
     items.push_back(item);
 }
 
-/// Makes the entry with `edges`, or finds it.
+/// Finds the entry with `edges`, or makes it.
 uint32_t GrammarMatcher::intern() {
   std::sort(edges.begin(), edges.end());
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
@@ -139,7 +139,8 @@ void GrammarMatcher::addCall(uint32_t rule, StackTable::Edge edge) {
   std::push_heap(pending.begin(), pending.end(), laterRule);
 }
 
-/// Takes `item` by `byte` along its state's edge; false where there is none.
+/// Takes `item` along its state's edge for `byte`; returns false if there is
+/// none.
 bool GrammarMatcher::read(MatchItem &item, uint8_t byte) const {
   Tables::Move move =
       tables->move(tables->states[item.state], item.count, byte);
@@ -148,7 +149,7 @@ bool GrammarMatcher::read(MatchItem &item, uint8_t byte) const {
   return move.target != Tables::none;
 }
 
-/// Takes `item` by `byte` along its state's edge, and notes the calls.
+/// Takes `item` along its state's edge for `byte`, and notes the calls.
 void GrammarMatcher::shift(MatchItem item, uint8_t byte) {
   const Tables::State &state = tables->states[item.state];
   if (MatchItem next = item; read(next, byte))
@@ -159,8 +160,9 @@ void GrammarMatcher::shift(MatchItem item, uint8_t byte) {
     Tables::Call call = tables->callList[i];
     if (!tables->rules[call.rule].first[byte])
       continue;
-    // A call at a rule's end returns to where that rule would: lists that are
-    // written as recursion at the end do not pile up entries.
+    // A call at the end of a rule returns directly to where that rule would
+    // return, so lists that are written as tail recursion do not pile up
+    // entries.
     if ((tables->states[call.target].flags & Tables::Final))
       forEachEdge(item.stackEntry,
                   [&](StackTable::Edge edge) { addCall(call.rule, edge); });
@@ -169,7 +171,7 @@ void GrammarMatcher::shift(MatchItem item, uint8_t byte) {
   }
 }
 
-/// Takes all pending calls of `rule` as one entry, and goes into the rule.
+/// Makes one entry of all pending calls of `rule`, and enters the rule.
 void GrammarMatcher::enter(uint32_t rule, uint8_t byte) {
   edges.clear();
   while (!pending.empty() && pending.front().rule == rule) {
@@ -180,8 +182,8 @@ void GrammarMatcher::enter(uint32_t rule, uint8_t byte) {
   shift({tables->rules[rule].start, 0, intern()}, byte);
 }
 
-/// Returns from rules that may end, and from those that end by that, then
-/// drops what can go no further.
+/// Returns from rules that may end, and from those that may end as a result.
+/// Then drops the items that can go no further.
 void GrammarMatcher::finishRules() {
   for (size_t i = first; i < items.size() && !exceeded; ++i) {
     MatchItem item = items[i];

@@ -7,13 +7,13 @@
 //
 // Runs a grammar's tables over bytes. Internal to runtime/grammar.
 //
-// All ways to read the text so far are followed at once, as a set of items: a
-// state, and the entry to return to when its rule has been matched. A byte
-// takes every item along an edge, or into rules that the item's state calls and
-// that can begin with the byte; after it, items whose rule may end return to
-// the entries' states. As rules are numbered so that callers come first (see
-// GrammarTables.h), an entry's edges are all known when it is made.
-//
+// The matcher follows all ways of reading the text so far at once, as a set of
+// items. An item is a state, and the stack entry to return to when its rule has
+// been matched. A byte takes every item along an edge, or into rules that the
+// item's state calls and that can begin with the byte. After the byte, items
+// whose rule may end return to the states of their entries. Rules are numbered
+// so that callers come first (see GrammarTables.h), so all edges of an entry
+// are known when it is made.
 //===----------------------------------------------------------------------===//
 
 #ifndef SLUICE_RUNTIME_GRAMMAR_GRAMMARMATCHER_H
@@ -28,51 +28,51 @@
 
 namespace sluice::grammar {
 
-/// One way to read the text so far. The state GrammarTables::textEnd, with no
-/// entry, says that the text may end here.
+/// One way to read the text so far. The state GrammarTables::textEnd, without
+/// an entry, says that the text may end here.
 struct MatchItem {
   uint32_t state;
-  uint32_t count; ///< what has been counted so far, of a counted rule
+  uint32_t count; ///< the count so far, in a counted rule
   uint32_t stackEntry;
   bool operator==(const MatchItem &) const = default;
 };
 
-/// Working memory of a match; keeps its room. Entries that a text holds are in
-/// a table of the caller's, which is only read; those that come up on the way
-/// are put into a table of its own, and have scratchBit set in their numbers.
-/// Thread-compatible.
+/// The working memory of a match, which keeps its capacity. Entries that belong
+/// to a text are in the caller's table, which is only read. Entries that arise
+/// during the match are in a table of the matcher; their numbers have
+/// scratchBit set. Thread-compatible.
 class GrammarMatcher {
 public:
   static constexpr uint32_t scratchBit = uint32_t(1) << 31;
 
-  /// From here on matches by `tables`, above the entries of `held`, and charges
-  /// the meter. Forgets all items and entries of its own. The first two must
-  /// stay as they are while it is used; all three outlive that.
+  /// Starts a match by `tables` above the entries of `held`, which charges the
+  /// meter. Forgets all items and all entries of its own. `tables` and `held`
+  /// must not change during the match; all three must outlive it.
   void attach(const GrammarTables &tables, const StackTable &held,
               WorkMeter &meter);
 
-  /// Item sets one behind the other; the caller knows where each begins.
+  /// Sets of items, one after the other. The caller knows where each begins.
   std::vector<MatchItem> items;
 
-  /// Appends to `items` those that the items from `begin` to `end` become by
-  /// `byte`, and returns how many there are: 0 where the byte does not fit, or
-  /// where following it would exceed a limit.
+  /// Appends the items that follow from those in [begin, end) by `byte`, and
+  /// returns their number. It is 0 if the byte does not fit, or if following it
+  /// would exceed a limit.
   size_t step(size_t begin, size_t end, uint8_t byte);
 
-  /// Appends to `items` those with which a text begins.
+  /// Appends the items with which a text begins.
   void start();
 
-  /// Appends to `items` those that return from `stackEntry`.
+  /// Appends the items that return from `stackEntry`.
   void returnFrom(uint32_t stackEntry);
 
-  /// Whether so many more bytes cannot take the item's count to one with which
-  /// its rule's states do something else. The count becomes the lowest with
-  /// which they do the same.
+  /// Returns whether `bytes` more bytes cannot take the item's count to one at
+  /// which the states of its rule behave differently. If so, sets the count to
+  /// the lowest one with which they behave the same.
   bool normalizeCount(MatchItem &item, uint32_t bytes) const;
 
-  /// The entry with this edge alone.
+  /// Returns the entry that has only this edge.
   uint32_t stackEntryFor(StackTable::Edge edge);
-  /// The entry below everything, from which only the end of the text follows.
+  /// Returns the lowest entry, from which only the end of the text follows.
   uint32_t lowestEntry();
 
   const StackTable::Slot &stackEntry(uint32_t stackEntry) const {
@@ -87,8 +87,8 @@ public:
       body(table.slot(slot).edge);
   }
 
-  /// The meter has ended the work, or step() has made more entries since
-  /// attach() than one token or mask may take.
+  /// Returns whether the meter has ended the work, or step() has made more
+  /// entries since attach() than one token or mask may take.
   bool exhausted() const;
 
 private:
@@ -111,10 +111,10 @@ private:
   const StackTable *held = nullptr;
   WorkMeter *meter = nullptr;
   StackTable scratch;
-  std::vector<PendingCall> pending; ///< a heap, the lowest rule on top
+  std::vector<PendingCall> pending; ///< a heap, with the lowest rule on top
   std::vector<StackTable::Edge> edges;
-  size_t first = 0; ///< of the set that is being made
-  /// What is being made has come to a limit, and is given up.
+  size_t first = 0; ///< the begin of the set that is being made
+  /// The set that is being made has reached a limit and is given up.
   bool exceeded = false;
 };
 

@@ -1,4 +1,4 @@
-//===- GrammarState.cpp - where a text is in its grammar ------------------===//
+//===- GrammarState.cpp - the state of a text in its grammar --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,18 +20,18 @@ using namespace sluice::grammar;
 
 namespace {
 
-/// A mask whose rule returns to an entry.
+/// A mask whose rule returns to a stack entry.
 struct Returning {
   std::shared_ptr<const StateMask> mask;
   uint32_t stackEntry;
 };
 
-/// Of the calls that match tokens; keeps its room from call to call.
+/// The working memory of calls that match tokens, which keeps its capacity.
 struct Workspace {
   TrieWalk walk;
   std::vector<Returning> returning;
-  std::vector<uint32_t> toHold; // entries of the matcher's own
-  std::vector<uint32_t> heldAs; // [entry of the matcher's own]
+  std::vector<uint32_t> toHold; // entries that the matcher has made
+  std::vector<uint32_t> heldAs; // [entry that the matcher has made]
   std::vector<StackTable::Edge> edges;
 };
 
@@ -47,10 +47,10 @@ void setBits(std::span<uint64_t> bits, std::span<const TokenId> tokens) {
 
 } // namespace
 
-/// The stacks of a state and its copies.
+/// The stacks that a state and its copies share.
 struct GrammarState::Family {
   StackTable stackEntries;
-  mutable std::shared_mutex mutex; ///< of `stackEntries`
+  mutable std::shared_mutex mutex; ///< guards `stackEntries`
 };
 
 GrammarState::GrammarState(std::shared_ptr<const TokenGrammar> grammar)
@@ -105,8 +105,8 @@ void GrammarState::releaseItems() {
       family->stackEntries.release(item.stackEntry);
 }
 
-/// Makes the matcher's items from `begin` on this state's own: entries that
-/// came up in the match move into the family's table. The caller has its lock.
+/// Makes the matcher's items from `begin` the items of this state. Entries that
+/// the match has made move into the family's table. Called with its lock held.
 void GrammarState::hold(GrammarMatcher &matcher, size_t begin) {
   Workspace &space = workspace();
   StackTable &stackEntries = family->stackEntries;
@@ -115,8 +115,8 @@ void GrammarState::hold(GrammarMatcher &matcher, size_t begin) {
     return stackEntry != StackTable::none &&
            (stackEntry & GrammarMatcher::scratchBit);
   };
-  // The entries below come before those above, as an entry is made after its
-  // parents: by number they are in an order in which each can be inserted.
+  // An entry is made after its parents, so in the order of numbers each entry
+  // can be inserted after the entries below it.
   auto note = [&](uint32_t stackEntry) {
     if (isOwn(stackEntry))
       space.toHold.push_back(stackEntry);
@@ -150,7 +150,8 @@ void GrammarState::hold(GrammarMatcher &matcher, size_t begin) {
                                                StackTable::hashOf(space.edges),
                                                matcher.stackEntry(own).depth));
   }
-  // References to the new entries before those to the old ones are given up.
+  // References to new entries are added before those to old entries are
+  // released.
   size_t before = items.size();
   for (size_t i = begin; i < matcher.items.size(); ++i) {
     MatchItem item = matcher.items[i];
@@ -165,8 +166,8 @@ void GrammarState::hold(GrammarMatcher &matcher, size_t begin) {
   items.erase(items.begin(), items.begin() + static_cast<ptrdiff_t>(before));
 }
 
-/// Matches the token's bytes; the items after it begin at `begin`. The caller
-/// has the family's lock.
+/// Matches the token's bytes; the items after it begin at `begin`. Called with
+/// the family's lock held.
 bool GrammarState::matchToken(TokenId token, GrammarMatcher &matcher,
                               WorkMeter &meter, size_t &begin) const {
   std::string_view bytes = grammar->trie().bytes(token);
@@ -261,7 +262,7 @@ Status GrammarState::fillMask(std::span<uint64_t> bits,
       returning.push_back({mask.take(), below});
   }
   Status status = addReturns(bits, meter);
-  returning.clear(); // hold no masks that the cache may want to drop
+  returning.clear(); // so that masks which the cache drops are freed
   if (!status.ok())
     return status;
   if (std::all_of(bits.begin(), bits.end(), [](uint64_t w) { return w == 0; }))
@@ -269,7 +270,8 @@ Status GrammarState::fillMask(std::span<uint64_t> bits,
   return {};
 }
 
-/// Adds the tokens that go on behind the rules of the masks in the workspace.
+/// Adds the tokens that go on after the end of the rules whose masks are in the
+/// workspace.
 Status GrammarState::addReturns(std::span<uint64_t> bits,
                                 WorkMeter &meter) const {
   Workspace &space = workspace();

@@ -1,9 +1,11 @@
-//===- GrammarState.h - where a text is in its grammar --------------------===//
+//===- GrammarState.h - the state of a text in its grammar ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Makes the tokens of a text follow a grammar:
 //
 //   auto grammar = std::make_shared<const TokenGrammar>(*parsed, trie);
 //   GrammarState state(grammar);
@@ -34,13 +36,13 @@ namespace sluice::grammar {
 struct MatchItem;
 class GrammarMatcher;
 
-/// Where a text is in its grammar. Copies share their stacks, under a lock: a
-/// copy costs a few words, whatever the text's length and depth.
-/// Thread-compatible: one thread can make a mask of a state while another
-/// copies it, and advances and drops the copies.
+/// The state of a text in its grammar. Copies share their stacks under a lock,
+/// so a copy costs a few words, whatever the length and depth of the text.
+/// Thread-compatible; moreover, one thread can fill the mask of a state while
+/// another copies it, and advances and destroys the copies.
 class GrammarState {
 public:
-  /// At the start of a text.
+  /// Starts a new text.
   explicit GrammarState(std::shared_ptr<const TokenGrammar> grammar);
   GrammarState(const GrammarState &other);
   GrammarState(GrammarState &&other) noexcept;
@@ -48,35 +50,38 @@ public:
   GrammarState &operator=(GrammarState &&other) noexcept;
   ~GrammarState();
 
-  /// Whether `token` may come next. An end token may where isComplete().
-  /// False for every token after an end token, and for ids outside of the
-  /// vocabulary.
+  /// Returns whether `token` may come next. An end token may come if
+  /// isComplete(). After an end token no token may come, and no token outside
+  /// the vocabulary ever may.
   bool accepts(TokenId token) const;
 
-  /// Takes `token`. False, and nothing changes, where accepts() says no.
+  /// Appends `token` to the text. If accepts() is false for it, returns false
+  /// and changes nothing.
   bool advance(TokenId token);
 
-  /// The text so far is one that the grammar matches.
+  /// Returns whether the grammar matches the text so far.
   bool isComplete() const;
 
-  /// In how many ways the text so far can be read; 1 for most grammars.
+  /// Returns in how many ways the text so far can be read; 1 for most grammars.
   size_t readings() const;
 
-  /// An end token has been taken.
+  /// Returns whether an end token has been appended.
   bool hasEnded() const { return ended; }
 
   /// Sets bit t % 64 of word t / 64 of `bits` for each token t that may come
-  /// next, and clears the others; `bits` has maskWords() words. Time: a few
-  /// microseconds with the masks of its places cached (bench/GrammarBench.cpp).
+  /// next, and clears the others. `bits` has maskWords() words. Takes a few
+  /// microseconds when the masks of its places are cached
+  /// (bench/GrammarBench.cpp).
+  ///
   /// Errors: no token may come next (the vocabulary lacks the bytes that the
-  /// grammar asks for, or the text has ended), or the grammar is too ambiguous
-  /// to be followed in reasonable time. Where a text can be read in nearly
-  /// maxItems ways, or lies in nearly maxStackDepth rules (GrammarLimits.h), a
-  /// token that the mask allows may still be one that advance() refuses.
+  /// grammar needs, or the text has ended), or the grammar is too ambiguous to
+  /// be followed in reasonable time. If a text can be read in nearly maxItems
+  /// ways, or is nested in nearly maxStackDepth rules (GrammarLimits.h),
+  /// advance() may refuse a token that the mask allows.
   Status fillMask(std::span<uint64_t> bits) const;
-  /// The same with less, or more, than maxMaskSteps. Masks of places that are
-  /// made before the meter ends the work are kept, so that another call begins
-  /// behind them.
+  /// Like fillMask() above, with another limit than maxMaskSteps. Masks of
+  /// places that were made before the meter ended the work are kept, so another
+  /// call goes on from there.
   Status fillMask(std::span<uint64_t> bits, WorkMeter &meter) const;
 
 private:
@@ -90,8 +95,9 @@ private:
   Status addReturns(std::span<uint64_t> bits, WorkMeter &meter) const;
 
   std::shared_ptr<const TokenGrammar> grammar;
-  std::shared_ptr<Family> family; ///< the state's, and its copies'
-  std::vector<MatchItem> items;   ///< each holds a reference to its entry
+  /// Shared by the state and its copies.
+  std::shared_ptr<Family> family;
+  std::vector<MatchItem> items; ///< each holds a reference to its entry
   bool ended = false;
 };
 

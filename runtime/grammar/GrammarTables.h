@@ -5,16 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A compiled grammar, as the matcher reads it. Internal to runtime/grammar.
+// The tables of a compiled grammar, as the matcher reads them. Internal to
+// runtime/grammar.
 //
-// States are numbered over all rules; state 0 stands for the end of the text
-// and has no edges. Rules are numbered so that a rule that can begin with
-// another has the lower number.
+// States are numbered over all rules. State 0 stands for the end of the text
+// and has no edges. A rule that can begin with another rule has a lower number
+// than that rule.
 //
-// A counted rule has a count beside its state: of repetitions, or of a string's
-// characters. Some of its edges add one, and it may end where the count is
-// within its bounds. Each of its states says with which counts it can be gone
-// on from to such an end, so that nobody is led to where there is none.
+// A counted rule has a count besides its state: of repetitions, or of the
+// characters of a string. Some of its edges add one, and it may end while the
+// count is within its bounds. Each of its states lists the counts from which
+// such an end can be reached, so that no text leads where there is no end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,27 +31,29 @@
 
 namespace sluice::grammar {
 
-/// Immutable once made; thread-safe then.
+/// Immutable once made, then thread-safe.
 struct GrammarTables {
   static constexpr uint32_t none = std::numeric_limits<uint32_t>::max();
-  /// The state in which the whole text has been matched.
+  /// The state after the whole text has been matched.
   static constexpr uint32_t textEnd = 0;
-  /// Set in a target: this edge of a counted rule adds one to the count.
+  /// Set in the target of an edge of a counted rule that adds one to the count.
   static constexpr uint32_t countBit = uint32_t(1) << 31;
-  /// No upper bound of a counted rule.
+  /// The `max` of a counted rule without an upper bound.
   static constexpr uint32_t unbounded = std::numeric_limits<uint32_t>::max();
 
   enum Flags : uint8_t {
     Accepting = 1, ///< the rule may end here
-    Final = 2,     ///< there is no edge and no call
-    Counted = 4,   ///< of a counted rule
-    Dense = 8,     ///< `edges` is a row's number
+    Final = 2,     ///< the state has no edge and no call
+    Counted = 4,   ///< the state is in a counted rule
+    Dense = 8,     ///< `edges` is the number of a row
   };
   struct State {
-    uint32_t edges; ///< its first in `ranges`, or its row in `rows`
-    uint32_t calls; ///< its first in `callList`
+    /// The index of its first range in `ranges`, or of its row in `rows`.
+    uint32_t edges;
+    uint32_t calls; ///< the index of its first call in `callList`
     uint32_t callCount;
-    uint32_t counts; ///< of a counted rule: its first in `countRanges`
+    /// For a counted rule: the index of its first range in `countRanges`.
+    uint32_t counts;
     uint32_t rangeCount;
     uint32_t rule;
     uint16_t edgeCount;
@@ -63,38 +66,41 @@ struct GrammarTables {
   };
   struct Call {
     uint32_t rule;
-    uint32_t target; ///< where the caller goes on
+    uint32_t target; ///< where the caller continues
   };
-  /// Counts from `min` to `max`.
+  /// The counts from `min` to `max`.
   struct CountRange {
     uint32_t min;
     uint32_t max;
   };
   struct Rule {
     uint32_t start;
-    uint32_t min; ///< of counted rules; the count stays there with no most
+    /// The bounds of a counted rule. Without an upper bound, the count stays at
+    /// `min`.
+    uint32_t min;
     uint32_t max;
-    uint32_t bounds; ///< its first in `countBounds`
+    uint32_t bounds; ///< the index of its first bound in `countBounds`
     uint32_t boundCount;
-    std::bitset<256> first; ///< the bytes with which it can begin
+    /// The bytes with which the rule can begin.
+    std::bitset<256> first;
   };
   using Row = std::array<uint32_t, 256>;
 
   std::vector<State> states;
   std::vector<Range> ranges;
-  std::vector<Row> rows; ///< [byte]: a target or none
+  std::vector<Row> rows; ///< [byte]: a target, or none
   std::vector<Call> callList;
   std::vector<Rule> rules;
-  /// Of a state: the counts with which its rule can go on from it and end;
-  /// sorted and apart.
+  /// For each state, the counts with which its rule can go on from it and then
+  /// end. They are sorted and do not touch.
   std::vector<CountRange> countRanges;
-  /// Of a rule: the counts at which one of its states changes what it can do;
-  /// sorted.
+  /// For each rule, the sorted counts at which one of its states behaves
+  /// differently than at the count before.
   std::vector<uint32_t> countBounds;
   uint32_t root = 0;
   bool rootNullable = false;
 
-  /// Where `byte` leads from `state` within its rule, or none.
+  /// Returns where `byte` leads from `state` within its rule, or none.
   uint32_t target(const State &state, uint8_t byte) const {
     if (state.flags & Dense)
       return rows[state.edges][byte];
@@ -104,7 +110,7 @@ struct GrammarTables {
     return none;
   }
 
-  /// Of a counted rule: whether a byte can follow in it with this count.
+  /// Returns whether a byte can follow with this count, in a counted rule.
   bool goesOn(const State &state, uint32_t count) const {
     const CountRange *first = countRanges.data() + state.counts;
     const CountRange *range = std::partition_point(
@@ -112,13 +118,13 @@ struct GrammarTables {
         [&](CountRange range) { return range.max < count; });
     return range != first + state.rangeCount && range->min <= count;
   }
-  /// Of a counted rule: whether it may end with this count.
+  /// Returns whether a counted rule may end with this count.
   bool mayEnd(const State &state, uint32_t count) const {
     const Rule &rule = rules[state.rule];
     return state.flags & Accepting && rule.min <= count && count <= rule.max;
   }
 
-  /// The edge of a state for a byte, with what the count becomes on it.
+  /// The edge of a state for a byte, and the count after it.
   struct Move {
     uint32_t target; ///< or none
     uint32_t count;
@@ -128,7 +134,7 @@ struct GrammarTables {
     if (to == none || !(state.flags & Counted))
       return {to, count};
     const Rule &rule = rules[state.rule];
-    // Without an upper bound only the lower one is counted up to.
+    // Without an upper bound, counting stops at the lower bound.
     if (to & countBit && (rule.max != unbounded || count < rule.min))
       ++count;
     const State &next = states[to &= ~countBit];
@@ -137,8 +143,9 @@ struct GrammarTables {
     return {to, count};
   }
 
-  /// The counts around `count` with which the states of a rule all do the same:
-  /// from `first` to before `end`, which is past all counts for the last one.
+  /// The counts around `count` with which the states of a rule all behave
+  /// alike: from `first` to before `end`. For the last stretch, `end` is beyond
+  /// all counts.
   struct Stretch {
     uint32_t first;
     uint64_t end;

@@ -1,4 +1,4 @@
-//===- JsonRules.cpp - how JSON is written --------------------------------===//
+//===- JsonRules.cpp - rules for JSON texts -------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,8 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// Characters that stand for themselves in a string (RFC 8259, section 7).
+/// Returns the characters that need no escape in a string (RFC 8259, section
+/// 7).
 const CodePointSet &unescaped() {
   static const CodePointSet set =
       CodePointSet({{0, 0x1F}, {'"', '"'}, {'\\', '\\'}}).complement();
@@ -172,7 +173,7 @@ void JsonRules::anyCharacter(BuilderState from, BuilderState to) {
   escapes(escape, to);
 }
 
-/// What may stand behind a backslash. Surrogates come in pairs.
+/// Adds what may follow a backslash. Surrogates come in pairs.
 void JsonRules::escapes(BuilderState from, BuilderState to) {
   for (char letter : std::string_view("\"\\/bfnrt"))
     builder.literal(from, std::string_view(&letter, 1), to);
@@ -209,7 +210,7 @@ void JsonRules::digits(BuilderState from, uint32_t min, uint32_t max,
   builder.epsilon(from, to);
 }
 
-/// An integer that is not negative.
+/// Adds an integer that is not negative.
 void JsonRules::whole(BuilderState from, BuilderState to) {
   BuilderState first = builder.addState();
   builder.literal(from, "0", to);
@@ -252,8 +253,8 @@ RuleId JsonRules::numberRule() {
   return *numbers;
 }
 
-/// Puts `texts` between two states; `read` puts a set of characters there. In a
-/// counted rule it can count the characters.
+/// Puts `texts` between two states. `read` puts a set of characters there. In a
+/// counted rule, the characters can be counted.
 template <typename Read>
 void JsonRules::automaton(BuilderState from, const TextAutomaton &texts,
                           BuilderState to, bool counts, Read read) {
@@ -262,7 +263,7 @@ void JsonRules::automaton(BuilderState from, const TextAutomaton &texts,
   std::vector<BuilderState> states(texts.states().size());
   for (BuilderState &state : states)
     state = builder.addState();
-  // Where a character that leads to a state ends.
+  // The state after a character that leads to a state of `texts`.
   std::vector<BuilderState> behind = states;
   if (counts)
     for (size_t i = 0; i < states.size(); ++i) {
@@ -313,7 +314,7 @@ void JsonRules::plain(BuilderState from, const TextAutomaton &texts,
             });
 }
 
-/// One of the characters, as a string holds it.
+/// Adds one of the characters as a string spells it.
 void JsonRules::encoded(BuilderState from, const CodePointSet &set,
                         BuilderState to) {
   builder.characters(from, set.intersection(unescaped()), to);
@@ -332,7 +333,8 @@ void JsonRules::encoded(BuilderState from, const CodePointSet &set,
   escapedControls(escape, controls, to);
 }
 
-/// Behind a backslash, the control characters of a set of bits.
+/// Adds, after a backslash, the control characters that `controls` has bits
+/// for.
 void JsonRules::escapedControls(BuilderState from, uint32_t controls,
                                 BuilderState to) {
   for (ShortEscape escape : controlEscapes)

@@ -1,18 +1,17 @@
-//===- JsonRules.h - how JSON is written ----------------------------------===//
+//===- JsonRules.h - rules for JSON texts ---------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// How JSON is written: what all grammars for JSON share. Internal to
-// runtime/grammar.
+// The rules that all grammars for JSON share. Internal to runtime/grammar.
 //
-// Between two things there may be no space, one blank, or one or two newlines
-// with at most 20 blanks and tabs behind them, as in llama.cpp: enough for any
-// usual layout, and a weak model cannot spend its tokens on space. Numbers have
-// a bounded number of digits for the same reason. There is no space before the
-// text or behind it.
+// Between two tokens of JSON there may be no space, one blank, or one or two
+// newlines followed by at most 20 blanks and tabs, as in llama.cpp. That is
+// enough for any usual layout, and a weak model cannot spend its tokens on
+// space. For the same reason, numbers have a limited number of digits. There is
+// no space before or after the text.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,36 +29,38 @@
 
 namespace sluice::grammar {
 
-/// Puts JSON between two states of a builder. Everything adds edges out of
-/// `from` and into `to` only. Rules are made when they are first asked for.
+/// Adds JSON between two states of a builder. Every function only adds edges
+/// out of `from` and into `to`. Rules are made when they are first needed.
 /// Thread-compatible.
 class JsonRules {
 public:
   explicit JsonRules(GrammarBuilder &builder) : builder(builder) {}
 
-  /// Optional space; returns the state behind it.
+  /// Adds optional space, and returns the state after it.
   BuilderState space(BuilderState from);
-  /// A punctuation mark and optional space; returns the state behind them.
+  /// Adds a punctuation mark and optional space, and returns the state after
+  /// them.
   BuilderState mark(BuilderState from, char mark);
 
   void value(BuilderState from, BuilderState to);
   void object(BuilderState from, BuilderState to);
   void array(BuilderState from, BuilderState to);
   void string(BuilderState from, BuilderState to);
-  /// Of `min` to `max` characters, which are the code points that the string
-  /// stands for: an escape is one, and so is a pair of surrogates.
+  /// Adds strings of `min` to `max` characters. Characters are the code points
+  /// that the string means: an escape counts as one, and so does a pair of
+  /// surrogates.
   void string(BuilderState from, uint32_t min, uint32_t max, BuilderState to);
   void number(BuilderState from, BuilderState to);
   void integer(BuilderState from, BuilderState to);
 
-  /// The strings of a set. Characters that need no escape have none, and the
-  /// others the shortest: one spelling for each string.
+  /// Adds the strings of a set, each with one spelling: characters that need no
+  /// escape have none, and the others have the shortest.
   void quoted(BuilderState from, const SizedTexts &strings, BuilderState to);
-  /// One string, spelt likewise.
+  /// Adds one string, with the same spelling.
   void quoted(BuilderState from, std::string_view text, BuilderState to);
-  /// The texts of an automaton as they are.
+  /// Adds the texts of an automaton without quotes or escapes.
   void plain(BuilderState from, const TextAutomaton &texts, BuilderState to);
-  /// One value: a constant of a schema.
+  /// Adds one value, which is a constant of a schema.
   void constant(BuilderState from, const nlohmann::ordered_json &value,
                 BuilderState to);
 

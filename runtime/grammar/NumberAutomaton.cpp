@@ -1,4 +1,4 @@
-//===- NumberAutomaton.cpp - numbers within bounds ------------------------===//
+//===- NumberAutomaton.cpp - automata for ranges of numbers ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,8 @@ namespace {
 
 using State = TextAutomaton::State;
 
-/// An unsigned decimal number of at most so many digits; a point only with
-/// digits behind it.
+/// Returns the unsigned decimal numbers of at most that many digits, with a
+/// point only if digits follow it.
 Expected<TextAutomaton> syntax(uint32_t wholeDigits, uint32_t fractionDigits,
                                WorkMeter &meter) {
   ExpressionTree tree;
@@ -36,9 +36,10 @@ Expected<TextAutomaton> syntax(uint32_t wholeDigits, uint32_t fractionDigits,
       tree, tree.sequence({whole, tree.repeat(fraction, 0, 1)}), meter);
 }
 
-/// The numbers that compare with `bound`, which is not negative, in one of the
-/// wanted ways. Before the point the number with more digits is larger; of as
-/// many digits the first that differs decides, behind the point too.
+/// Makes the automaton of the numbers that compare with `bound`, which is not
+/// negative, in one of the wanted ways. A number with more digits before the
+/// point is larger. Among numbers of as many digits, the first different digit
+/// decides, also after the point.
 class Comparison {
 public:
   Comparison(const Decimal &bound, bool less, bool equal, bool greater)
@@ -66,9 +67,9 @@ public:
 private:
   enum Order : uint32_t { Less, Equal, Greater };
 
-  // The states, the start first: how many digits have been read and how they
-  // compare; more digits than the bound's; behind the point, decided or, so
-  // many digits, equal.
+  // The states, from the start: how many digits have been read, and how they
+  // compare; more digits than the bound has; after the point, the comparison is
+  // decided; after the point, so many digits are equal.
   static uint32_t wholeAt(size_t digits, Order order) {
     return static_cast<uint32_t>(digits * 3 + (order + 2) % 3);
   }
@@ -123,18 +124,20 @@ private:
   std::vector<State> states;
   const uint32_t moreDigits =
       static_cast<uint32_t>((bound.whole.size() + 1) * 3);
-  const uint32_t decided = moreDigits + 1; // and 2 more, by Order
+  const uint32_t decided = moreDigits + 1; // and the next two, by Order
 };
 
-/// The multiples of `step`, a number of `scale` digits behind the point that is
-/// `units` without it: keeps the remainder of the digits read.
+/// Returns the multiples of a step that has `scale` digits after the point, and
+/// is `units` without the point. The states keep the remainder of the digits
+/// read.
 Expected<TextAutomaton> multiples(uint32_t units, uint32_t scale,
                                   WorkMeter &meter) {
-  // Behind the point, so many digits, a remainder; 0 digits: before it.
+  // Returns the state of a row and a remainder.
   auto at = [&](uint32_t digits, uint32_t rest) {
     return digits * units + rest;
   };
-  // `scale` + 2 rows: before the point, then 0 to `scale` digits behind it.
+  // There are `scale` + 2 rows: before the point, then 0 to `scale` digits
+  // after it.
   constexpr size_t digits = 10;
   size_t count = size_t{scale + 2} * units;
   HeldBytes held(meter);
@@ -166,7 +169,7 @@ Expected<TextAutomaton> multiples(uint32_t units, uint32_t scale,
 
 using Bounds = std::vector<NumberRange::Bound>;
 
-/// The unsigned numbers between the bounds, none of which is negative.
+/// Returns the unsigned numbers between the bounds, none of which is negative.
 Expected<TextAutomaton> magnitudes(const NumberRange &range, const Bounds &min,
                                    const Bounds &max, WorkMeter &meter) {
   size_t digits = maxWholeDigits;
@@ -261,8 +264,8 @@ bool NumberAutomata::contains(const Decimal &number) const {
 
 Expected<NumberAutomata>
 sluice::grammar::numberAutomata(const NumberRange &range, WorkMeter &meter) {
-  // What holds below zero holds for the number without its sign with the
-  // bounds changed over.
+  // For a number below zero, its magnitude is compared with the exchanged
+  // bounds.
   Bounds positiveMin, positiveMax, negativeMin, negativeMax;
   bool positive = true, negative = true;
   for (const NumberRange::Bound &bound : range.min)

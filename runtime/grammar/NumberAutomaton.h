@@ -1,11 +1,12 @@
-//===- NumberAutomaton.h - numbers within bounds --------------------------===//
+//===- NumberAutomaton.h - automata for ranges of numbers -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Numbers within bounds, as texts. Internal to runtime/grammar.
+// Converts a range of numbers to an automaton of their texts. Internal to
+// runtime/grammar.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,26 +23,26 @@
 
 namespace sluice::grammar {
 
-/// Digits that a number may have before its point, and behind it: a bound keeps
-/// a model from writing one for ever.
+/// The digits that a number may have before and after its point. The limit
+/// keeps a model from writing one number for ever.
 inline constexpr uint32_t maxWholeDigits = 20;
 inline constexpr uint32_t maxFractionDigits = 20;
 
-/// A decimal number, exactly.
+/// An exact decimal number.
 struct Decimal {
   bool negative = false;
-  std::string whole = "0"; ///< digits, no zeros in front but "0" itself
-  std::string fraction;    ///< digits, no zeros at the end
+  std::string whole = "0"; ///< digits, without leading zeros except in "0"
+  std::string fraction;    ///< digits, without trailing zeros
 
   bool isZero() const { return whole == "0" && fraction.empty(); }
   bool operator==(const Decimal &) const = default;
 
-  /// `text` is a JSON number. Errors: more than 40 digits before or behind the
-  /// point, once it is written without an exponent.
+  /// Parses `text`, which is a JSON number. Errors: written without an
+  /// exponent, it has more than 40 digits before or after the point.
   static Expected<Decimal> parse(std::string_view text);
 };
 
-/// Which numbers.
+/// A set of numbers: those that satisfy all of these conditions.
 struct NumberRange {
   struct Bound {
     Decimal value;
@@ -50,23 +51,24 @@ struct NumberRange {
   bool integer = false;
   std::vector<Bound> min; ///< all of them hold
   std::vector<Bound> max;
-  std::vector<Decimal> multiplesOf; ///< greater than zero
+  std::vector<Decimal> multiplesOf; ///< each greater than zero
 
   bool bounded() const {
     return !min.empty() || !max.empty() || !multiplesOf.empty();
   }
 };
 
-/// How the numbers of a range are written: without an exponent, integers
-/// without a point, zero without a sign.
+/// The texts of the numbers of a range: without an exponent, integers without a
+/// point, zero without a sign.
 struct NumberAutomata {
-  TextAutomaton positive; ///< and zero
+  TextAutomaton positive; ///< includes zero
   TextAutomaton negative; ///< without the minus
 
   bool contains(const Decimal &number) const;
 };
 
-/// Errors: a multiple of more than four digits, or automata that are too large.
+/// Errors: a `multiplesOf` of more than four digits, or automata that are too
+/// large.
 Expected<NumberAutomata> numberAutomata(const NumberRange &range,
                                         WorkMeter &meter);
 

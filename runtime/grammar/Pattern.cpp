@@ -30,7 +30,7 @@ const CodePointSet &wordCharacters() {
       {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}});
   return set;
 }
-/// ECMA-262's WhiteSpace and LineTerminator.
+/// Returns the characters of ECMA-262's WhiteSpace and LineTerminator.
 const CodePointSet &spaces() {
   static const CodePointSet set({{'\t', '\r'},
                                  {' ', ' '},
@@ -49,7 +49,7 @@ const CodePointSet &lineTerminators() {
   return set;
 }
 
-/// The set of \d, \w, \s and their complements.
+/// Returns the set of \d, \w, \s or one of their complements.
 std::optional<CodePointSet> classEscape(char c) {
   switch (c) {
   case 'd':
@@ -69,8 +69,8 @@ std::optional<CodePointSet> classEscape(char c) {
   }
 }
 
-/// The first error ends the parse: functions return nothing then, and `status`
-/// says why.
+/// Parses a pattern. The first error ends the parse: functions then return
+/// nothing, and `status` has the error.
 class Parser {
 public:
   Parser(std::string_view text, WorkMeter &meter) : text(text), meter(meter) {}
@@ -106,7 +106,7 @@ private:
                        ExpressionTree::unbounded);
   }
 
-  /// `depth` groups are open.
+  /// Parses a choice inside `depth` open groups.
   std::optional<ExpressionId> parseChoice(size_t depth) {
     std::vector<ExpressionId> parts;
     while (true) {
@@ -169,7 +169,7 @@ private:
       }
       [[fallthrough]];
     default: {
-      // A brace that begins no quantifier stands for itself.
+      // A brace that begins no quantifier is an ordinary character.
       if (c == '{' && isDigit(peek(1)))
         return malformed("there is nothing to repeat");
       std::optional<uint32_t> character = parseCharacter(/*inClass=*/false);
@@ -378,7 +378,7 @@ private:
     return true;
   }
 
-  /// {m}, {m,} or {m,n}, up to its last character.
+  /// Parses {m}, {m,} or {m,n}, up to its last character.
   bool parseBounds(uint32_t &min, uint32_t &max) {
     constexpr uint32_t limit = maxTextStates;
     auto number = [&] {

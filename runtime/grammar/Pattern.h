@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Internal to runtime/grammar.
+// Compiles the patterns of JSON schemas. Internal to runtime/grammar.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,21 +19,22 @@
 
 namespace sluice::grammar {
 
-/// The texts in which a regular expression of ECMA-262 (the dialect of JSON
-/// Schema's `pattern`) finds a match: without `^` and `$` it may lie anywhere.
+/// Returns the texts in which a regular expression of ECMA-262 (the dialect of
+/// JSON Schema's `pattern`) finds a match. Without `^` and `$` the match may
+/// lie anywhere.
 ///
 /// Supported: characters, `.`, classes, \d \w \s \D \W \S, the escapes of
-/// characters, groups (named or not, captured or not), alternatives, * + ?
-/// {m} {m,} {m,n} (greedy or lazy, which match the same texts), and `^` and `$`
-/// at the ends of the pattern's alternatives. The error names anything else
+/// characters, groups (named or not, captured or not), alternatives, * + ? {m}
+/// {m,} {m,n} (greedy or lazy, which match the same texts), and `^` and `$` at
+/// the ends of the pattern's alternatives. The error names any other construct
 /// (assertions, back references, Unicode properties) and its place.
 Expected<TextAutomaton> compilePattern(std::string_view pattern,
                                        WorkMeter &meter);
 
-/// The pattern of a string format of JSON Schema: date, time, date-time,
-/// duration, email, hostname, ipv4, ipv6, uuid, uri. It matches a part of the
-/// format where that is simpler (a host of at most four labels, no comments in
-/// an address), but nothing that is not of the format.
+/// Returns the pattern of a string format of JSON Schema: date, time,
+/// date-time, duration, email, hostname, ipv4, ipv6, uuid, uri. Where that is
+/// simpler, it matches only a part of the format (a host of at most four
+/// labels, no comments in an address), but never a text outside the format.
 std::optional<std::string_view> formatPattern(std::string_view format);
 
 } // namespace sluice::grammar

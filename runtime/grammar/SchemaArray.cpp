@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Arrays and tuples: a chain of places, at each so many items written, with a
-// loop at its end where the number of items has no bound. Where items must be
-// unique, a place for each set of values that have been written.
+// Compiles arrays and tuples. An array is a chain of places, one for each
+// number of items that have been written, with a loop at its end if the number
+// is unbounded. If items must be unique, there is a place for each set of
+// values that have been written.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +20,12 @@ using namespace sluice::grammar;
 
 namespace {
 
-/// One of the schemas that hold for an array. Up to draft 2019-09 a tuple was
+/// One of the schemas that hold for an array. Until draft 2019-09, a tuple was
 /// written as `items`, and the rest as `additionalItems`.
 struct ArraySchema {
   SchemaNode node;
-  SchemaNode tuple; ///< its value is null where there is none
-  SchemaNode rest;  ///< likewise
+  SchemaNode tuple; ///< its value is null if there is none
+  SchemaNode rest;  ///< its value is null if there is none
 
   size_t tupleSize() const { return tuple.value ? tuple.value->size() : 0; }
 };
@@ -42,7 +43,8 @@ Expected<ArraySchema> readArray(const SchemaNode &node) {
   return out;
 }
 
-/// How many items the schemas within `whole` describe; nothing: any number.
+/// Returns how many items the schemas within `whole` describe; nothing for any
+/// number.
 std::optional<uint64_t> itemsWithin(const SchemaNode &whole,
                                     const std::vector<ArraySchema> &arrays) {
   uint64_t max = 0;
@@ -89,7 +91,7 @@ Expected<ItemCount> readItemCount(const Constraints &constraints,
   return count;
 }
 
-/// What holds for the item at `index`.
+/// Returns the schemas that hold for the item at `index`.
 Conjunction itemSchema(const std::vector<ArraySchema> &arrays, size_t index) {
   Conjunction value;
   for (const ArraySchema &array : arrays)
@@ -145,8 +147,8 @@ SchemaCompiler::valuesOf(const Conjunction &schema, size_t depth) {
   return ItemValues(std::move(values));
 }
 
-/// The values that each item can have, the last one's for all behind it; equal
-/// values are one.
+/// Returns the values that each item can have; the last entry is for all
+/// following items. Equal values count as one.
 Expected<SchemaCompiler::UniqueItems>
 SchemaCompiler::readUniqueItems(const SchemaNode &place,
                                 const std::vector<Conjunction> &items) {
@@ -178,13 +180,13 @@ SchemaCompiler::readUniqueItems(const SchemaNode &place,
   return out;
 }
 
-/// As each item adds a value, those that have been written say how many items
-/// there are.
+/// Each item adds a new value, so the set of written values also gives the
+/// number of items.
 Status SchemaCompiler::emitUniqueItems(const SchemaNode &place,
                                        const UniqueItems &items,
                                        const ItemCount &count,
                                        BuilderState from, BuilderState to) {
-  using Written = std::vector<size_t>; // numbers of values, ascending
+  using Written = std::vector<size_t>; // indices of values, ascending
   std::map<Written, BuilderState> places;
   std::vector<Written> pending;
   auto placeOf = [&](Written written) {
@@ -252,8 +254,8 @@ Status SchemaCompiler::emitArray(const Constraints &constraints,
       return read.status();
     return emitUniqueItems(constraints.place(), *read, *count, open, close);
   }
-  // Without a bound the last place, behind the tuple and what there must be,
-  // is the one that items come back to.
+  // Without a bound, the last place, after the tuple and the required items, is
+  // the one to which further items return.
   size_t last = count->max ? static_cast<size_t>(*count->max)
                            : std::max<size_t>(tuple + 1, count->min);
   std::vector<BuilderState> at(last + 1);

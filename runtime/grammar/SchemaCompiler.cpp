@@ -1,4 +1,4 @@
-//===- SchemaCompiler.cpp - JSON schemas as grammars ----------------------===//
+//===- SchemaCompiler.cpp - compiles JSON schemas to grammars -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -51,7 +51,7 @@ Status SchemaCompiler::emit(const Conjunction &schema, BuilderState from,
                             : emitExpanded(*expanded, from, to);
 }
 
-/// As emit(), for what is put into several places.
+/// Like emit(), for a schema that is put into several places.
 Status SchemaCompiler::emitShared(const Conjunction &schema, BuilderState from,
                                   BuilderState to) {
   Expected<ExpandedSchema> expanded = expand(schema);
@@ -60,7 +60,7 @@ Status SchemaCompiler::emitShared(const Conjunction &schema, BuilderState from,
   return emitRule(*expanded, from, to);
 }
 
-/// About the bytes of a schema that waits to be written.
+/// Returns about how many bytes a schema takes that waits to be written.
 static size_t bytesOf(const ExpandedSchema &schema) {
   size_t bytes = sizeof(schema);
   auto add = [&bytes](const SchemaNode &node) { bytes += node.bytes(); };
@@ -73,7 +73,7 @@ static size_t bytesOf(const ExpandedSchema &schema) {
 
 Status SchemaCompiler::emitRule(const ExpandedSchema &schema, BuilderState from,
                                 BuilderState to) {
-  constexpr size_t keyComparisons = 8; // of a search among the rules, about
+  constexpr size_t keyComparisons = 8; // about, in a search among the rules
   if (schema.never)
     return {};
   if (schema.constraints.empty() && schema.choices.empty())
@@ -212,7 +212,7 @@ sluice::grammar::compileJsonSchema(const ordered_json &schema,
   if (Status status = checkSize(schema); !status.ok())
     return status;
   Expected<GrammarTables> tables = SchemaCompiler(schema, meter).run();
-  // What is cut short can fail in other ways as well.
+  // Work that is cut short can also fail in other ways.
   if (Status ended = meter.status(); !ended.ok())
     return ended.withContext("JSON schema");
   return tables;

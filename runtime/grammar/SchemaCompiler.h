@@ -1,11 +1,11 @@
-//===- SchemaCompiler.h - JSON schemas as grammars ------------------------===//
+//===- SchemaCompiler.h - compiles JSON schemas to grammars ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Internal to runtime/grammar.
+// The compiler behind JsonSchema.h. Internal to runtime/grammar.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,16 +30,17 @@
 
 namespace sluice::grammar {
 
-/// Schemas that hold together. `settled`: references and combinations of the
-/// schema have been dealt with, only its own constraints count.
+/// One of the schemas of a conjunction. If it is `settled`, its references and
+/// combinations have been handled, and only its own constraints count.
 struct SchemaPart {
   SchemaNode node;
   bool settled = false;
 };
 using Conjunction = std::vector<SchemaPart>;
 
-/// A conjunction with references followed and allOf taken apart: schemas that
-/// all hold, and for each anyOf or oneOf its list, of which one must hold.
+/// A conjunction after its references were followed and its allOf were split:
+/// the schemas that all must hold, and for each anyOf or oneOf the list of
+/// schemas of which one must hold.
 struct ExpandedSchema {
   std::vector<SchemaNode> constraints;
   struct Choice {
@@ -48,29 +49,30 @@ struct ExpandedSchema {
   };
   std::vector<Choice> choices;
   bool never = false;    ///< a schema is `false`
-  bool followed = false; ///< there was a reference
+  bool followed = false; ///< a reference was followed
 };
 
-/// Members of an object that have values of one schema.
+/// The members of an object whose values have the same schema.
 struct MemberSchema {
-  std::string name;                ///< of a declared member
-  std::optional<SizedTexts> names; ///< of others; nothing: any string
+  std::string name; ///< for a declared member
+  /// For other members; not set for any string.
+  std::optional<SizedTexts> names;
   bool declared = false;
   bool required = false;
   Conjunction value;
 };
 
-/// How many members of an object count, and up to where they are counted.
+/// The bounds of an object's number of members.
 struct MemberCount {
   uint64_t min = 0;
   std::optional<uint64_t> max;
-  size_t limit = 1; ///< counts from here on are the same
+  size_t limit = 1; ///< higher counts are treated like this one
 
-  /// Declared members that there must be before others come.
+  /// Returns how many declared members there must be before others come.
   size_t minDeclared() const {
     return min > 0 ? static_cast<size_t>(min - 1) : 0;
   }
-  /// The count after one more member, or nothing where there may be no more.
+  /// Returns the count after one more member; nothing if no more are allowed.
   std::optional<size_t> next(size_t count) const {
     if (max && count >= *max)
       return std::nullopt;
@@ -78,19 +80,19 @@ struct MemberCount {
   }
 };
 
-/// How many items of an array there are.
+/// The bounds of an array's number of items.
 struct ItemCount {
   uint64_t min = 0;
   std::optional<uint64_t> max;
 };
 
-/// Puts schemas into a builder. The functions that emit add edges out of
-/// `from` and into `to` only, and none for a schema that nothing matches.
-/// References become rules, so that recursion ends; everything else lies in
-/// place. Thread-compatible; made for one document.
+/// Adds schemas to a builder. Functions named emit... only add edges out of
+/// `from` and into `to`, and none for a schema that no value matches.
+/// References become rules, so that recursion ends; everything else is inlined.
+/// Thread-compatible; made for one document.
 class SchemaCompiler {
 public:
-  /// Both outlive it.
+  /// Both arguments must outlive the compiler.
   SchemaCompiler(const ordered_json &document, WorkMeter &meter)
       : root{&document, "#"}, builder(meter), json(builder), held(meter),
         meter(meter) {}
@@ -121,7 +123,7 @@ private:
   // SchemaExpand.cpp
   Expected<ExpandedSchema> expand(const Conjunction &schema);
   Status expandNode(const SchemaNode &given, ExpandedSchema &out);
-  /// Each way to take one schema of each choice.
+  /// Returns each way to choose one schema of each choice.
   Expected<std::vector<Conjunction>> alternatives(const ExpandedSchema &schema);
 
   // SchemaObject.cpp
@@ -135,10 +137,11 @@ private:
 
   // SchemaMembers.cpp
   Expected<SizedTexts> allowedNames(const Constraints &constraints);
-  /// The declared members in their order, then the others.
+  /// Returns the declared members in their order, then the others.
   Expected<std::vector<MemberSchema>>
   readMembers(const Constraints &constraints);
-  /// What holds for each of some members of an object by the schemas alone.
+  /// Returns, for each of some members of an object, the schemas that hold for
+  /// its value.
   Expected<std::vector<Conjunction>>
   membersOf(const Constraints &constraints,
             const std::vector<std::string> &names);
@@ -148,19 +151,19 @@ private:
                    BuilderState to);
   struct UniqueItems {
     std::vector<const ordered_json *> values;
-    std::vector<std::vector<size_t>> choices; ///< [item]: numbers of values
+    std::vector<std::vector<size_t>> choices; ///< [item]: indices into `values`
   };
   Expected<UniqueItems> readUniqueItems(const SchemaNode &place,
                                         const std::vector<Conjunction> &items);
   Status emitUniqueItems(const SchemaNode &place, const UniqueItems &items,
                          const ItemCount &count, BuilderState from,
                          BuilderState to);
-  /// The values that match; nothing: not just a few that are named.
+  /// The values that match; not set if they are not a few named values.
   using ItemValues = std::optional<std::vector<const ordered_json *>>;
   Expected<ItemValues> valuesOf(const Conjunction &schema, size_t depth = 0);
 
   // SchemaExclusive.cpp
-  /// A schema of a oneOf beside the one that is being written.
+  /// A schema of a oneOf other than the one that is being written.
   struct Sibling {
     SchemaNode list;
     size_t written;
@@ -204,7 +207,7 @@ private:
                           const Constraints &constraints,
                           const std::vector<LeafSibling> &siblings,
                           BuilderState from, BuilderState to);
-  /// Members that an object must not have, and that it must.
+  /// The members that an object must not have, and those that it must have.
   struct MemberChange {
     std::set<std::string> without, with;
   };
@@ -235,8 +238,8 @@ private:
   GrammarBuilder builder;
   JsonRules json;
 
-  /// What a rule stands for: the schemas and the choices, each with what it is
-  /// within.
+  /// The key of a rule: its schemas and choices, each with the schemas that it
+  /// is within.
   using RuleKey = std::vector<const ordered_json *>;
   struct PendingRule {
     RuleId rule;
@@ -244,20 +247,20 @@ private:
   };
   std::map<RuleKey, RuleId> rules;
   std::vector<PendingRule> pending;
-  HeldBytes held; ///< of both
-  /// Schemas that the document has not; they stay where they are.
+  HeldBytes held; ///< the bytes of `rules` and `pending`
+  /// Schemas that are not in the document. Their addresses do not change.
   std::deque<ordered_json> made;
 
   std::set<const ordered_json *> checked;
-  // Of expand(): schemas that are being followed, and those that have been with
-  // what they are within.
+  // The state of expand(): the schemas that are being followed, and those that
+  // were followed, with the schemas that they are within.
   std::vector<const ordered_json *> following;
   std::map<const ordered_json *, std::vector<const ordered_json *>> taken;
   size_t work = 0;
   WorkMeter &meter;
 };
 
-/// A part of `node` as a conjunction of its own.
+/// Returns a conjunction of `node` alone.
 inline Conjunction conjunctionOf(SchemaNode node) {
   return {{std::move(node), false}};
 }

@@ -1,4 +1,4 @@
-//===- SchemaConstraints.cpp - what schemas say about a value -------------===//
+//===- SchemaConstraints.cpp - the constraints of schemas on a value ------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -32,7 +32,7 @@ struct TypedKeyword {
   std::string_view name;
   uint8_t bits;
 };
-/// What a value must be for the keyword to say something about it.
+/// The keywords, and the types of values to which they apply.
 constexpr TypedKeyword typedKeywords[] = {
     {"properties", ObjectType},
     {"required", ObjectType},
@@ -62,7 +62,7 @@ constexpr TypedKeyword typedKeywords[] = {
 struct NumberFormat {
   std::string_view name;
   bool integer;
-  std::string_view min; ///< empty: not bounded
+  std::string_view min; ///< empty if unbounded
   std::string_view max;
 };
 constexpr NumberFormat numberFormats[] = {
@@ -74,13 +74,13 @@ constexpr NumberFormat numberFormats[] = {
     {"double", false, "", ""},
 };
 
-/// Reads schemas one after the other into the same constraints.
+/// Reads several schemas into the same constraints.
 class Reader {
 public:
   Reader(Constraints &out, WorkMeter &meter) : out(out), meter(meter) {}
 
   Status read(const SchemaNode &node) {
-    // Each keyword is looked for among all that the schema has.
+    // Each keyword is searched among all members of the schema.
     if (Status ended =
             spendOnSchema(meter, std::size(typedKeywords) * node.value->size());
         !ended.ok())
@@ -99,7 +99,7 @@ public:
     return {};
   }
 
-  /// Without `type`, the other keywords say which types are meant.
+  /// Without `type`, the other keywords decide which types are meant.
   void settleTypes() {
     if (!out.typed && !out.values && out.spokenOf != 0)
       out.types = out.spokenOf;
@@ -145,7 +145,7 @@ private:
     return keepValues(std::move(values));
   }
 
-  /// Those of `values` that are among the ones so far.
+  /// Keeps those of `values` that are also among the values so far.
   Status keepValues(std::vector<const ordered_json *> values) {
     if (!out.values) {
       out.values = std::move(values);
@@ -166,7 +166,7 @@ private:
   }
 
   Status readBounds(const SchemaNode &node) {
-    // In draft 4 the exclusive keywords are flags of the others.
+    // In draft 4, the exclusive keywords are flags that apply to the other two.
     auto flag = [&](std::string_view key) {
       const ordered_json *value = node.find(key);
       return value && *value == true;
@@ -280,7 +280,7 @@ private:
   WorkMeter &meter;
 };
 
-/// Leaves those of the values that fulfil the other constraints.
+/// Keeps the values that satisfy the other constraints.
 Status filterValues(Constraints &out, WorkMeter &meter) {
   constexpr uint8_t structured = ArrayType | ObjectType;
   Expected<NumberAutomata> numbers = numberAutomata(out.numbers, meter);

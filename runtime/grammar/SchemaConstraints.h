@@ -1,12 +1,12 @@
-//===- SchemaConstraints.h - what schemas say about a value ---------------===//
+//===- SchemaConstraints.h - the constraints of schemas on a value --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What schemas that hold together say about a value. Internal to
-// runtime/grammar.
+// Reads the constraints that several schemas together put on a value. Internal
+// to runtime/grammar.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@
 
 namespace sluice::grammar {
 
-/// Types of values, as bits. An integer is a number too.
+/// Types of values, as bits. An integer is also a number.
 enum TypeBits : uint8_t {
   NullType = 1,
   BooleanType = 2,
@@ -37,43 +37,45 @@ enum TypeBits : uint8_t {
   AllTypes = 127
 };
 
-/// The type of a value.
+/// Returns the type of a value.
 uint8_t typeOf(const ordered_json &value);
 
-/// What holds for a value by the schemas in `nodes` together. Objects' and
-/// arrays' own keywords are read where they are written.
+/// The constraints that the schemas in `nodes` together put on a value. The
+/// keywords of objects and arrays are read when these are written.
 struct Constraints {
   std::vector<SchemaNode> nodes;
   uint8_t types = AllTypes;
-  bool typed = false; ///< one of them has `type`
-  /// Of these they have keywords.
+  bool typed = false; ///< one of the schemas has `type`
+  /// The types to which keywords of the schemas apply.
   uint8_t spokenOf = 0;
-  /// The only values, of `enum` and `const`; they fulfil the rest.
+  /// The only allowed values, from `enum` and `const`; they satisfy all other
+  /// constraints.
   std::optional<std::vector<const ordered_json *>> values;
   uint8_t valueTypes = 0; ///< of `values`
   NumberRange numbers;
   uint64_t minLength = 0;
   std::optional<uint64_t> maxLength;
-  /// Of patterns and formats, all of which hold; nothing where there are none.
+  /// The texts that satisfy all patterns and formats; not set if there are
+  /// none.
   std::optional<TextAutomaton> patterns;
-  /// There is a format, of strings or numbers: it may allow more than what is
-  /// kept of it here.
+  /// Whether there is a format, of strings or numbers. A format may allow more
+  /// than what is kept of it here.
   bool hasFormat = false;
 
-  /// For messages.
+  /// Returns the place for messages.
   const SchemaNode &place() const { return nodes.front(); }
 
-  /// The strings that lengths and patterns allow. Errors: minLength is too
-  /// large.
+  /// Returns the strings that lengths and patterns allow. Errors: minLength is
+  /// too large.
   Expected<SizedTexts> strings() const;
-  /// Of the members that an object must have, each once. Charges the meter;
-  /// where that ends the work some are missing.
+  /// Returns the names of the members that an object must have, each once.
+  /// Charges the meter; if that ends the work, some names are missing.
   std::vector<std::string> requiredNames(WorkMeter &meter) const;
 };
 
-/// `nodes` is not empty; they are objects, and their references and
-/// combinations have been dealt with. Errors: a keyword's value is not of its
-/// type, a pattern or format is not supported, values are given one by one
+/// Reads the constraints of `nodes`, which is not empty and holds objects whose
+/// references and combinations have been handled. Errors: a keyword's value is
+/// of the wrong type, a pattern or format is not supported, values are listed
 /// beside keywords that look into them, or the meter ends the work.
 Expected<Constraints> readConstraints(std::vector<SchemaNode> nodes,
                                       WorkMeter &meter);

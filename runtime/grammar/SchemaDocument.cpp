@@ -1,4 +1,4 @@
-//===- SchemaDocument.cpp - a JSON schema's values and places -------------===//
+//===- SchemaDocument.cpp - values and places of a JSON schema ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ using namespace sluice::grammar;
 
 namespace {
 
-/// Keywords that say something about a value by themselves.
+/// The keywords that constrain a value by themselves.
 constexpr std::string_view constraints[] = {
     "type",
     "enum",
@@ -53,8 +53,8 @@ constexpr std::string_view constraints[] = {
 
 constexpr std::string_view combinations[] = {"$ref", "allOf", "anyOf", "oneOf"};
 
-/// Keywords that say something about a value that cannot be held to. Others
-/// that nobody knows are annotations: so says JSON Schema (core, 6.5).
+/// The keywords that constrain a value but cannot be enforced. Unknown keywords
+/// are annotations, as JSON Schema (core, 6.5) says.
 constexpr std::string_view unsupported[] = {"not",          "if",
                                             "then",         "else",
                                             "contains",     "minContains",
@@ -68,8 +68,8 @@ bool contains(std::span<const std::string_view> keys, std::string_view key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-/// Whether the keyword is supported with this value. Of unevaluated parts it
-/// can only be said that there are none.
+/// Returns whether the keyword is supported with this value. For unevaluated
+/// parts, only a prohibition is supported.
 bool isSupported(std::string_view key, const ordered_json &value) {
   if (key == unevaluatedProperties || key == unevaluatedItems)
     return value.is_boolean();
@@ -84,9 +84,9 @@ bool isList(const ordered_json &value, bool (*isItem)(const ordered_json &)) {
   return value.is_array() && std::all_of(value.begin(), value.end(), isItem);
 }
 
-/// What is wrong with the kind of a keyword's value. Looked at wherever the
-/// keyword stands, also where it says nothing about the value, so that a
-/// mistake is not passed over.
+/// Returns what is wrong with the kind of a keyword's value, as text for a
+/// message; empty if nothing is. This is checked also where the keyword does
+/// not apply, so that a mistake is noticed.
 std::string_view wrongKind(std::string_view key, const ordered_json &value) {
   auto isText = [](const ordered_json &item) { return item.is_string(); };
   if (key == "required" && !isList(value, isText))
@@ -108,8 +108,8 @@ std::string_view wrongKind(std::string_view key, const ordered_json &value) {
   return {};
 }
 
-/// Whether references below the schema are its own: an $id that is no anchor,
-/// which is how one was written up to draft 7.
+/// Returns whether references below the schema are relative to it: it has an
+/// $id that is no anchor. Until draft 7, anchors were written as $id.
 bool isBase(const ordered_json &value) {
   if (!value.is_object() || !value.contains("$id"))
     return false;
@@ -117,8 +117,8 @@ bool isBase(const ordered_json &value) {
   return id && !id->empty() && !id->starts_with('#');
 }
 
-/// `token` with what is not plain in a pointer escaped; of a long one the
-/// beginning: each of thousands of members has a pointer of its own.
+/// Returns `token` with the special characters of a pointer escaped, and
+/// truncated if it is long: each of thousands of members has its own pointer.
 std::string escaped(std::string_view token) {
   constexpr size_t max = 64;
   std::string out;
@@ -132,7 +132,7 @@ std::string escaped(std::string_view token) {
   return token.size() <= max ? out : out + "...";
 }
 
-/// The inverse, of a URI fragment; nothing where it is malformed.
+/// Decodes a token of a URI fragment; nothing if it is malformed.
 std::optional<std::string> unescaped(std::string_view token) {
   std::string out;
   for (size_t i = 0; i < token.size(); ++i) {
@@ -157,10 +157,10 @@ std::optional<std::string> unescaped(std::string_view token) {
   return out;
 }
 
-/// What lies directly in `parent`.
+/// Returns a value that is directly in `parent`.
 SchemaNode partOf(const SchemaNode &parent, const ordered_json *value,
                   std::string_view step) {
-  // Pointers are for messages, and there can be very many of them.
+  // Pointers are only for messages, and there can be very many of them.
   constexpr size_t longest = 512;
   SchemaNode part{value, parent.pointer, parent.base, parent.basePointer};
   if (part.pointer.size() > longest)
@@ -260,7 +260,7 @@ Expected<SchemaNode> sluice::grammar::resolveReference(const SchemaNode &root,
   if (schema.base)
     at = {schema.base, schema.basePointer, schema.base, schema.basePointer};
   while (!rest.empty()) {
-    // A member is looked for one by one, and twice.
+    // A member is searched linearly, and twice.
     if (Status ended = spendOnSchema(meter, 2 * at.value->size()); !ended.ok())
       return ended;
     rest.remove_prefix(1); // the slash

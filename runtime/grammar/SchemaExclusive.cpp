@@ -1,15 +1,15 @@
-//===- SchemaExclusive.cpp - one schema and no other ----------------------===//
+//===- SchemaExclusive.cpp - oneOf: one schema and no other ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// oneOf: a value must match one of the schemas, and no other. A grammar cannot
-// look at a value twice, so that oneOf becomes a choice, as anyOf does, of what
-// is written for each schema but for what may match another: other values,
-// numbers or strings are left, or objects that lack a member which the other
-// requires, or have one that it forbids. Where that cannot be said, the schema
+// Compiles oneOf: a value must match one of the schemas and no other. A grammar
+// cannot look at a value twice. So oneOf becomes a choice like anyOf, where
+// each schema only writes what no other schema may match: the remaining values,
+// numbers or strings, and objects that lack a member which the other schema
+// requires or have one that it forbids. If this cannot be decided, the schema
 // is refused.
 //
 //===----------------------------------------------------------------------===//
@@ -32,8 +32,8 @@ Status SchemaCompiler::emitExclusive(const ExpandedSchema &schema,
   return emitChoicesApart(schema, {}, 0, from, to);
 }
 
-/// Each way to choose, apart from the siblings, and from what could have been
-/// chosen instead where only one may be.
+/// Emits each way to choose, without what matches a sibling or, if only one
+/// choice may match, what matches another choice.
 Status SchemaCompiler::emitChoicesApart(const ExpandedSchema &written,
                                         const std::vector<Sibling> &siblings,
                                         size_t depth, BuilderState from,
@@ -61,8 +61,8 @@ Status SchemaCompiler::emitChoicesApart(const ExpandedSchema &written,
   return {};
 }
 
-/// The constraints of a schema in which nothing is to be chosen. One that says
-/// nothing matches all values, and has the sibling's place in messages.
+/// Reads the constraints of a schema without choices. A schema without
+/// constraints matches all values, and has the sibling's place in messages.
 Expected<Constraints> SchemaCompiler::readLeaf(const ExpandedSchema &leaf,
                                                const Sibling &sibling) {
   static const ordered_json any = ordered_json::object();
@@ -71,7 +71,7 @@ Expected<Constraints> SchemaCompiler::readLeaf(const ExpandedSchema &leaf,
   return readConstraints(leaf.constraints, meter);
 }
 
-/// What is written for `written` and matches none of the siblings.
+/// Emits what is written for `written` and matches none of the siblings.
 Status SchemaCompiler::emitApart(const Conjunction &written,
                                  std::vector<Sibling> siblings, size_t depth,
                                  BuilderState from, BuilderState to) {
@@ -105,7 +105,7 @@ Status SchemaCompiler::emitApart(const Conjunction &written,
   return emitTypesApart(written, *constraints, leaves, from, to);
 }
 
-/// Whether a value may match two schemas of the same oneOf.
+/// Returns whether a value may match two schemas of the same oneOf.
 Expected<bool> SchemaCompiler::mayMatchTwice(const ExpandedSchema &schema) {
   for (const ExpandedSchema::Choice &choice : schema.choices) {
     if (!choice.exclusive)
@@ -124,8 +124,9 @@ Expected<bool> SchemaCompiler::mayMatchTwice(const ExpandedSchema &schema) {
   return false;
 }
 
-/// A value matches the sibling just if it matches one of the leaves: what would
-/// match two schemas of a oneOf within it, and so not that, is refused.
+/// Splits a sibling into leaves, so that a value matches the sibling if and
+/// only if it matches one of them. Refuses a sibling if a value might match two
+/// schemas of a oneOf inside it, and so not match that oneOf.
 Status SchemaCompiler::splitSibling(const Sibling &sibling,
                                     const Conjunction &part, size_t depth,
                                     std::vector<LeafSibling> &leaves) {
@@ -219,8 +220,8 @@ SchemaCompiler::emitValuesApart(const std::vector<const ordered_json *> &values,
 // Numbers and strings: the difference of their automata
 //===----------------------------------------------------------------------===//
 
-/// The ranges of the numbers that match; nothing where their spellings cannot
-/// all be told.
+/// Returns the ranges of the numbers that match; nothing if not all spellings
+/// of these numbers are known.
 static std::optional<std::vector<NumberRange>>
 rangesOf(const Constraints &constraints) {
   std::vector<NumberRange> ranges;
@@ -246,8 +247,8 @@ rangesOf(const Constraints &constraints) {
   return ranges;
 }
 
-/// Takes away all spellings of a range's numbers: an integer is one with a
-/// point and zeros behind it as well.
+/// Removes all spellings of a range's numbers. An integer may also have a point
+/// with zeros after it.
 static Status subtract(NumberAutomata &from, NumberRange range,
                        WorkMeter &meter) {
   bool integer = std::exchange(range.integer, false);
@@ -298,8 +299,8 @@ SchemaCompiler::emitNumbersApart(const Constraints &constraints,
   return {};
 }
 
-/// What is in `set` and not in `other`, whose texts differ or their lengths: up
-/// to three sets.
+/// Returns what is in `set` but not in `other`, which is up to three sets: by
+/// the texts, or by their lengths.
 static Expected<std::vector<SizedTexts>>
 without(const SizedTexts &set, const SizedTexts &other, WorkMeter &meter) {
   auto only = TextAutomaton::difference(set.texts, other.texts, meter);
@@ -316,7 +317,7 @@ without(const SizedTexts &set, const SizedTexts &other, WorkMeter &meter) {
   return remaining;
 }
 
-/// The strings that match; a format may allow more.
+/// Returns the strings that match; a format may allow more.
 static Expected<SizedTexts> stringsThatMatch(const Constraints &constraints,
                                              WorkMeter &meter) {
   if (!constraints.values)
@@ -331,9 +332,9 @@ static Expected<SizedTexts> stringsThatMatch(const Constraints &constraints,
   return SizedTexts{.texts = texts.take()};
 }
 
-/// Those of the sets that are not in `other`, which are strings of the sibling.
-/// Each can become three: they are refused where there are too many, or their
-/// automata have more edges together than one may have.
+/// Returns the parts of the sets that are not in `other`, whose strings match
+/// the sibling. Each set can become three. Refuses the sibling if there are too
+/// many sets, or if their automata together have more edges than one may have.
 Expected<std::vector<SizedTexts>>
 SchemaCompiler::stringsApart(const std::vector<SizedTexts> &sets,
                              const SizedTexts &other, const Sibling &sibling) {
@@ -391,10 +392,11 @@ SchemaCompiler::emitStringsApart(const Constraints &constraints,
 }
 
 //===----------------------------------------------------------------------===//
-// Objects: members that one has and the other must not
+// Objects: members that one schema requires and the other forbids
 //===----------------------------------------------------------------------===//
 
-/// How an object of `written` can be changed so that it does not match `other`.
+/// Returns the ways to change an object of `written` so that it does not match
+/// `other`.
 Expected<std::vector<SchemaCompiler::MemberChange>>
 SchemaCompiler::waysApart(const Constraints &written,
                           const Constraints &other) {
@@ -429,7 +431,7 @@ SchemaCompiler::waysApart(const Constraints &written,
   return ways;
 }
 
-/// The schema with a change to its members.
+/// Returns the schema with a change to its members.
 Conjunction SchemaCompiler::changed(Conjunction written,
                                     const MemberChange &change) {
   ordered_json &schema = made.emplace_back(ordered_json::object());

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// References, allOf, and the choices of anyOf and oneOf.
+// Follows references, splits allOf, and finds the choices of anyOf and oneOf.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,8 @@ Expected<ExpandedSchema> SchemaCompiler::expand(const Conjunction &schema) {
   ExpandedSchema out;
   taken.clear();
   following.clear();
-  // What is settled comes first: its reference may come again in the rest.
+  // Settled parts come first, since their references may occur again in the
+  // rest.
   for (const SchemaPart &part : schema)
     if (part.settled && taken.emplace(part.node.value, part.node.within).second)
       out.constraints.push_back(part.node);
@@ -32,7 +33,7 @@ Expected<ExpandedSchema> SchemaCompiler::expand(const Conjunction &schema) {
   return out;
 }
 
-/// `given`: with what it is within, but for itself.
+/// `given` has the schemas that it is within, except for itself.
 Status SchemaCompiler::expandNode(const SchemaNode &given,
                                   ExpandedSchema &out) {
   constexpr size_t keywordsLookedFor = 8;

@@ -1,12 +1,13 @@
-//===- SchemaMembers.cpp - what an object's members may be ----------------===//
+//===- SchemaMembers.cpp - the members that an object may have ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Which members an object may have by the schemas that hold for it, and what
-// holds for each. There may be thousands: they are looked up in an index.
+// Finds the members that an object may have by the schemas that hold for it,
+// and the schemas of each member. There may be thousands of members, so they
+// are looked up in an index.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +30,8 @@ struct ObjectSchema {
     SchemaNode value;
   };
   std::vector<NamePattern> patterns;
-  std::optional<SchemaNode> properties; ///< that a schema for each lies in
+  /// The node of `properties`, whose members are the schemas.
+  std::optional<SchemaNode> properties;
   std::unordered_map<std::string_view, const ordered_json *> declared;
   std::optional<SchemaNode> additional;
 };
@@ -70,7 +72,8 @@ Expected<std::vector<ObjectSchema>> readObjects(const Constraints &constraints,
   return objects;
 }
 
-/// Declared names in their order, then those that are only required.
+/// Returns the declared names in their order, then names that are only
+/// required.
 std::vector<std::string>
 namesInOrder(const std::vector<ObjectSchema> &objects,
              const std::vector<std::string> &required) {
@@ -89,7 +92,7 @@ namesInOrder(const std::vector<ObjectSchema> &objects,
   return names;
 }
 
-/// What holds for the value of the member `name`.
+/// Returns the schemas that hold for the value of the member `name`.
 Expected<Conjunction> memberSchema(const std::vector<ObjectSchema> &objects,
                                    const std::string &name, WorkMeter &meter) {
   Conjunction value;
@@ -114,7 +117,8 @@ Expected<Conjunction> memberSchema(const std::vector<ObjectSchema> &objects,
   return value;
 }
 
-/// Splits sets of names by whether a pattern matches.
+/// A set of names, and the patterns that match all of them; the other patterns
+/// match none.
 struct NameRegion {
   TextAutomaton names;
   std::vector<std::vector<const SchemaNode *>> matched; ///< [object]
@@ -154,8 +158,8 @@ splitByPatterns(TextAutomaton names, const std::vector<ObjectSchema> &objects,
   return regions;
 }
 
-/// What is written beside the declared members: where additionalProperties is
-/// left out and other keywords declare members, nothing else.
+/// Returns the members that may be written besides the declared ones. There are
+/// none if additionalProperties is left out and other keywords declare members.
 Expected<std::vector<MemberSchema>>
 otherMembers(const std::vector<ObjectSchema> &objects,
              const std::vector<std::string> &declared,
@@ -199,7 +203,7 @@ otherMembers(const std::vector<ObjectSchema> &objects,
 
 } // namespace
 
-/// The names that propertyNames allows.
+/// Returns the names that propertyNames allows.
 Expected<SizedTexts>
 SchemaCompiler::allowedNames(const Constraints &constraints) {
   SizedTexts names{.texts = TextAutomaton::all()};
@@ -242,7 +246,7 @@ SchemaCompiler::allowedNames(const Constraints &constraints) {
   return names;
 }
 
-/// Takes the names away that no schema within `whole` describes.
+/// Removes the names that no schema within `whole` describes.
 static Status keepEvaluated(const SchemaNode &whole,
                             const std::vector<ObjectSchema> &objects,
                             WorkMeter &meter, TextAutomaton &names) {

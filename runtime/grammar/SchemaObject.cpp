@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Objects. Their members are written in order, so that an object is a chain:
-// after each declared member the count of those written so far, as far as it
-// matters, and from each place the ways to go on.
+// Compiles objects. Members are written in order, so an object is a chain. The
+// places after each declared member stand for the number of members written so
+// far, as far as it matters, and have edges for the ways to go on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ Expected<MemberCount> readCountOf(const Constraints &constraints,
     if (*max)
       count.max = std::min(count.max.value_or(**max), **max);
   }
-  // Bounds that hold by themselves need no counting.
+  // Bounds that always hold need no counting.
   if (count.min <= required)
     count.min = 0;
   if (count.max && *count.max >= declared && declared == members.size())
@@ -75,13 +75,13 @@ Status SchemaCompiler::emitObject(const Constraints &constraints,
 Status SchemaCompiler::emitMembers(const std::vector<MemberSchema> &members,
                                    const MemberCount &count, BuilderState from,
                                    BuilderState to) {
-  // [count]: the place at which so many members have been written.
+  // at[count] is the place after that many members.
   std::vector<BuilderState> at(count.limit + 1);
   for (BuilderState &place : at)
     place = builder.addState();
   builder.epsilon(from, at[0]);
   for (const MemberSchema &member : members) {
-    // Behind a declared member comes the next; the others come again and again.
+    // A declared member is followed by the next one; other members repeat.
     std::vector<BuilderState> behind = at;
     if (member.declared)
       for (size_t i = 0; i < at.size(); ++i) {
@@ -89,10 +89,10 @@ Status SchemaCompiler::emitMembers(const std::vector<MemberSchema> &members,
         if (!member.required)
           builder.epsilon(at[i], behind[i]);
       }
-    // Places that lead to the same count share what is written between.
+    // Places that lead to the same count share the member between them.
     std::map<size_t, BuilderState> entries;
-    // Members that are not declared may be the same one again and again, so
-    // that all of them count as one towards the least number.
+    // Undeclared members may repeat the same name, so all of them together
+    // count as one towards the minimum.
     size_t first = member.declared ? 0 : count.minDeclared();
     for (size_t i = first; i < at.size(); ++i)
       if (std::optional<size_t> next = count.next(i)) {

@@ -1,13 +1,13 @@
-//===- SchemaOverlap.cpp - schemas that keep apart ------------------------===//
+//===- SchemaOverlap.cpp - schemas that exclude each other ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Whether what is written for one schema can match another, and whether any
-// value can match two: for oneOf, whose value must match one of the schemas and
-// no other.
+// Decides, for oneOf, whether texts that are written for one schema can match
+// another, and whether any value can match two: the value of a oneOf must match
+// one of the schemas and no other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ using namespace sluice::grammar;
 
 namespace {
 
-/// Whether one of the values may match `other`.
+/// Returns whether one of the values may match `other`.
 Expected<bool> someMatches(const std::vector<const ordered_json *> &values,
                            const Constraints &other, WorkMeter &meter) {
   Expected<ValueTest> test = ValueTest::create(other, meter);
@@ -37,7 +37,7 @@ Expected<bool> someMatches(const std::vector<const ordered_json *> &values,
   return false;
 }
 
-/// Whether `other` requires a member that cannot be written.
+/// Returns whether `other` requires a member that cannot be written.
 Expected<bool> requiresMore(const std::vector<MemberSchema> &members,
                             const Constraints &other, WorkMeter &meter) {
   std::unordered_set<std::string_view> declared;
@@ -65,13 +65,13 @@ Expected<bool> requiresMore(const std::vector<MemberSchema> &members,
   return false;
 }
 
-/// Types that a schema lets through, whatever a format leaves of its values.
+/// Returns the types that a schema allows, without what a format excludes.
 uint8_t typesWithoutFormats(const Constraints &constraints) {
   bool mayBeMore = constraints.values && constraints.hasFormat;
   return mayBeMore ? uint8_t(AllTypes) : typesThatMatch(constraints);
 }
 
-/// Whether no string is of the patterns and lengths of both.
+/// Returns whether no string satisfies the patterns and lengths of both.
 Expected<bool> stringsKeepApart(const Constraints &a, const Constraints &b,
                                 WorkMeter &meter) {
   Expected<SizedTexts> left = a.strings(), right = b.strings();
@@ -86,12 +86,13 @@ Expected<bool> stringsKeepApart(const Constraints &a, const Constraints &b,
   return both->empty();
 }
 
-/// Whether no number is within the bounds of both.
+/// Returns whether no number is within the bounds of both.
 Expected<bool> numbersKeepApart(const Constraints &a, const Constraints &b,
                                 WorkMeter &meter) {
   NumberRange range = a.numbers;
   const NumberRange &other = b.numbers;
-  // A schema that says nothing of numbers has it set, and matches all of them.
+  // `integer` is also set for a schema without numbers, which matches all of
+  // them.
   range.integer = false;
   range.min.insert(range.min.end(), other.min.begin(), other.min.end());
   range.max.insert(range.max.end(), other.max.begin(), other.max.end());
@@ -102,7 +103,7 @@ Expected<bool> numbersKeepApart(const Constraints &a, const Constraints &b,
   return both->positive.empty() && both->negative.empty();
 }
 
-/// Names of members that one of the two requires.
+/// Returns the names of members that one of the two requires.
 std::vector<std::string>
 requiredByEither(const Constraints &a, const Constraints &b, WorkMeter &meter) {
   std::set<std::string> names;
@@ -114,8 +115,8 @@ requiredByEither(const Constraints &a, const Constraints &b, WorkMeter &meter) {
 
 } // namespace
 
-/// Whether the comparison holds for all that can be chosen of the one with all
-/// that can be chosen of the other; false where that is not certain.
+/// Returns whether the comparison holds between every choice of `a` and every
+/// choice of `b`; false if that is not certain.
 Expected<bool> SchemaCompiler::compareLeaves(const Conjunction &a,
                                              const Conjunction &b, size_t depth,
                                              Comparison comparison) {
@@ -149,8 +150,8 @@ Expected<bool> SchemaCompiler::compareLeaves(const Conjunction &a,
   return (this->*comparison)(*one, *other, depth);
 }
 
-/// Whether nothing that is written for `written` can match `other`; false where
-/// that is not certain.
+/// Returns whether no text that is written for `written` can match `other`;
+/// false if that is not certain.
 Expected<bool> SchemaCompiler::excludes(const Conjunction &written,
                                         const Conjunction &other,
                                         size_t depth) {
@@ -174,8 +175,8 @@ Expected<bool> SchemaCompiler::leafExcludes(const Constraints &written,
   return objectExcludes(written, other, depth);
 }
 
-/// Whether no value matches both, be it one that is written or not; false where
-/// that is not certain.
+/// Returns whether no value matches both, written or not; false if that is not
+/// certain.
 Expected<bool> SchemaCompiler::keepApart(const Conjunction &a,
                                          const Conjunction &b, size_t depth) {
   return compareLeaves(a, b, depth, &SchemaCompiler::leavesKeepApart);
@@ -205,7 +206,7 @@ Expected<bool> SchemaCompiler::leavesKeepApart(const Constraints &a,
   return apart;
 }
 
-/// Whether a member that one of them requires tells them apart.
+/// Returns whether a member that one of the two requires separates them.
 Expected<bool> SchemaCompiler::objectsKeepApart(const Constraints &a,
                                                 const Constraints &b,
                                                 size_t depth) {

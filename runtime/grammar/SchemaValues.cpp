@@ -1,4 +1,4 @@
-//===- SchemaValues.cpp - whether a value matches a schema ----------------===//
+//===- SchemaValues.cpp - decides whether a value matches a schema --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@
 using namespace sluice;
 using namespace sluice::grammar;
 
-/// Whether the two are equal without rounding the integer.
+/// Returns whether the two are equal, without rounding the integer.
 template <typename Integer> static bool isSame(Integer integer, double number) {
   constexpr double end = std::is_signed_v<Integer> ? 0x1p63 : 0x1p64;
   return number == static_cast<double>(integer) && number < end &&
@@ -26,7 +26,8 @@ static bool isSame(const ordered_json &integer, double number) {
                                       : isSame(integer.get<int64_t>(), number);
 }
 
-/// Exactly: == of ordered_json converts numbers of two kinds to one of them.
+/// Compares exactly; == of ordered_json converts one of two kinds of numbers to
+/// the other.
 static bool isSameNumber(const ordered_json &a, const ordered_json &b) {
   if (a.type() == b.type())
     return a == b;
@@ -56,7 +57,7 @@ bool sluice::grammar::sameValue(const ordered_json &a, const ordered_json &b,
            std::all_of(
                a.items().begin(), a.items().end(), [&](const auto &member) {
                  if (!meter.charge(b.size()))
-                   return false; // it is looked for one by one
+                   return false; // it is searched linearly
                  auto other = b.find(member.key());
                  return other != b.end() && same(member.value(), *other);
                });

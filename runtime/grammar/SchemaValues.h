@@ -1,12 +1,12 @@
-//===- SchemaValues.h - whether a value matches a schema ------------------===//
+//===- SchemaValues.h - decides whether a value matches a schema ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Values that schemas name one by one, and whether they match others. Internal
-// to runtime/grammar.
+// Decides whether values that schemas list match other schemas. Internal to
+// runtime/grammar.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,27 +17,29 @@
 
 namespace sluice::grammar {
 
-/// Equal as JSON Schema has it: whatever the order of members, and the spelling
-/// of numbers.
+/// Returns whether two values are equal as JSON Schema defines it: the order of
+/// members and the spelling of numbers do not matter.
 bool sameValue(const ordered_json &a, const ordered_json &b, WorkMeter &meter);
 
-/// Types that a schema lets through. Where it names none, only what is written
-/// is narrowed to the types that its keywords are about.
+/// Return the types that a schema allows: for a value that matches, and for a
+/// value that is written. Only the latter is restricted, without `type`, to the
+/// types to which the schema's keywords apply.
 uint8_t typesThatMatch(const Constraints &constraints);
 uint8_t typesThatAreWritten(const Constraints &constraints);
 
 enum class Answer : uint8_t { No, Yes, Unknown };
 
-/// Tells whether values match what holds by some schemas, which outlive it.
-/// Thread-compatible.
+/// Decides whether values match the constraints of some schemas, which must
+/// outlive it. Thread-compatible.
 class ValueTest {
 public:
   /// Errors: its automata are too large.
   static Expected<ValueTest> create(const Constraints &constraints,
                                     WorkMeter &meter);
 
-  /// Unknown: an array or object, of which the schemas say something; a string
-  /// or number that a format may allow; a number of very many digits.
+  /// Returns Unknown for an array or object on which the schemas have
+  /// constraints, for a string or number that a format may allow, and for a
+  /// number of very many digits.
   Answer matches(const ordered_json &value) const;
 
 private:
@@ -49,7 +51,7 @@ private:
   const Constraints *constraints;
   WorkMeter *meter;
   SizedTexts strings;
-  std::optional<NumberAutomata> numbers; ///< nothing: all numbers
+  std::optional<NumberAutomata> numbers; ///< not set for all numbers
 };
 
 } // namespace sluice::grammar

@@ -1,4 +1,4 @@
-//===- StackTable.cpp - the stack of a match ------------------------------===//
+//===- StackTable.cpp - the stacks of a match -----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- StateSetHash.h - lists of states as keys of a map --------*- C++ -*-===//
+//===- StateSetHash.h - hash of a list of states --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,9 +14,9 @@
 
 namespace sluice::grammar {
 
-/// The hash of a list of states, for maps from the states of one automaton to
-/// the state of another that stands for them. The order counts: lists that are
-/// sets are sorted.
+/// Hashes a list of states, for maps from states of one automaton to the state
+/// of another that stands for them. The order matters, so a list that means a
+/// set must be sorted.
 struct StateSetHash {
   size_t operator()(const std::vector<uint32_t> &states) const {
     uint64_t hash = states.size();

@@ -11,15 +11,15 @@ using namespace sluice::grammar;
 
 namespace {
 
-// At most 61 characters, no two hyphens in a row: four labels make at most the
-// 253 characters that a name may have.
+// A label has at most 61 characters, and no two hyphens in a row. So four
+// labels have at most the 253 characters that a name may have.
 #define LABEL "[A-Za-z0-9](-?[A-Za-z0-9]){0,30}"
 #define HOST LABEL "(\\." LABEL "){0,3}"
 #define HEX "[0-9A-Fa-f]"
 #define H16 HEX "{1,4}"
 #define OCTET "(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)"
-// Days that the month has, in years from 1 on; the 29th of February in leap
-// years.
+// The days that each month has, in years from 1 on, with the 29th of February
+// in leap years.
 #define DATE                                                                   \
   "((\\d{3}[1-9]|\\d\\d[1-9]\\d|\\d[1-9]\\d\\d|[1-9]\\d{3})-"                  \
   "((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|"                                  \

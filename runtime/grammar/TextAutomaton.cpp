@@ -32,18 +32,17 @@ Status tooLarge() {
                  maxTextEdges, " edges");
 }
 
-/// Some states of an expression or of two automata, as what a state of another
-/// automaton stands for.
+/// The states of an expression or of two automata for which one state of a new
+/// automaton stands.
 using Key = std::vector<uint32_t>;
 
-/// Makes the states of an automaton from descriptions of them, as they are
-/// reached.
+/// Makes the states of an automaton from their keys, as they are reached.
 class StateMaker {
 public:
   explicit StateMaker(WorkMeter &meter) : meter(meter), held(meter) {}
 
   uint32_t numberOf(Key key) {
-    constexpr size_t entryBytes = 64;   // of the table, beside the key's states
+    constexpr size_t entryBytes = 64; // of the table, besides the key's states
     (void)meter.charge(1 + key.size()); // make() ends the work
     auto [it, fresh] =
         numbers.try_emplace(std::move(key), static_cast<uint32_t>(keys.size()));
@@ -54,8 +53,8 @@ public:
     return it->second;
   }
 
-  /// Calls `fill(key, state)` for each state, also those that it adds. Errors:
-  /// the automaton is too large, or the meter ends the work.
+  /// Calls `fill(key, state)` for each state, also for those that it adds.
+  /// Errors: the automaton is too large, or the meter ends the work.
   Expected<TextAutomaton>
   make(const std::function<void(const Key &, State &)> &fill) {
     std::vector<State> states;
@@ -77,10 +76,10 @@ private:
   WorkMeter &meter;
   HeldBytes held;
   std::unordered_map<Key, uint32_t, StateSetHash> numbers;
-  std::vector<const Key *> keys; // keys of a map stay where they are
+  std::vector<const Key *> keys; // keys of a map do not move
 };
 
-/// Thompson's construction, then that of subsets.
+/// Runs Thompson's construction, then the subset construction.
 class Builder {
 public:
   Builder(const ExpressionTree &tree, WorkMeter &meter)
@@ -104,7 +103,7 @@ private:
   struct Node {
     std::vector<uint32_t> free; // reached without a character
     const CodePointSet *set = nullptr;
-    uint32_t target = 0; // by a character of `set`
+    uint32_t target = 0; // reached by a character of `set`
   };
 
   bool full() const {
@@ -112,7 +111,7 @@ private:
   }
 
   uint32_t addNode() {
-    constexpr size_t freeNodes = 2; // of a node, about
+    constexpr size_t freeNodes = 2; // about, for a node
     (void)meter.charge();
     (void)held.add(sizeof(Node) + freeNodes * sizeof(uint32_t));
     nodes.emplace_back();
@@ -187,8 +186,8 @@ private:
     nodes[from].free.push_back(to);
   }
 
-  /// What is reached from `seeds` without a character; only nodes that read
-  /// one, and the end, which is node 1.
+  /// Returns what can be reached from `seeds` without a character, reduced to
+  /// the nodes that read one and the end, which is node 1.
   Key closure(Key seeds) {
     ++round;
     Key reached;
@@ -242,7 +241,7 @@ private:
   HeldBytes held; // of `nodes`
 };
 
-/// The edge of a state that takes a character, or null.
+/// Returns the edge of a state for a character, or null.
 const Edge *findEdge(const State &state, uint32_t character) {
   auto after = std::upper_bound(
       state.edges.begin(), state.edges.end(), character,
@@ -252,12 +251,13 @@ const Edge *findEdge(const State &state, uint32_t character) {
   return &*std::prev(after);
 }
 
-/// Runs both at once. With `inBoth` a text must be in both, else in `a` alone.
+/// Runs both automata at once. With `inBoth`, a text must be in both, else only
+/// in `a`.
 Expected<TextAutomaton> product(const TextAutomaton &a, const TextAutomaton &b,
                                 bool inBoth, WorkMeter &meter) {
   if (a.empty())
     return a;
-  // A state stands for one of `a`, and one of `b` or none.
+  // A state stands for one state of `a`, and for one of `b` or none.
   StateMaker maker(meter);
   maker.numberOf({0, b.empty() ? none : 0});
   return maker.make([&](const Key &pair, State &state) {
@@ -267,8 +267,8 @@ Expected<TextAutomaton> product(const TextAutomaton &a, const TextAutomaton &b,
     state.accepting = left.accepting && inRight == inBoth;
     for (const Edge &edge : left.edges)
       for (uint32_t low = edge.low; low <= edge.high;) {
-        // The part of the edge that one of b's edges, or the gap before the
-        // next one, covers.
+        // The part of the edge that is covered by one of b's edges, or by the
+        // gap before the next of these.
         const Edge *other = right ? findEdge(*right, low) : nullptr;
         uint32_t high = edge.high, second = none;
         if (other) {
@@ -291,8 +291,8 @@ Expected<TextAutomaton> product(const TextAutomaton &a, const TextAutomaton &b,
 
 } // namespace
 
-/// The states from which an accepting one can be reached, numbered anew; none
-/// where the start is not among them.
+/// Returns the states from which an accepting state can be reached, renumbered;
+/// none if the start is not among them.
 static std::vector<State> onlyLiving(std::vector<State> states) {
   std::vector<std::vector<uint32_t>> sources(states.size());
   std::vector<uint32_t> work;

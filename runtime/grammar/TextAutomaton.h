@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Deterministic automata over characters: what patterns, formats and ranges of
-// numbers become, because those can be combined. Internal to runtime/grammar.
+// Deterministic automata over characters. Patterns, formats and ranges of
+// numbers become such automata, since these can be combined. Internal to
+// runtime/grammar.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,49 +27,52 @@
 
 namespace sluice::grammar {
 
-/// A set of texts. From every state an accepting one can be reached; without
-/// states the set is empty. Immutable; copies share the states, and are as
-/// thread-safe as the meter by which it was made, which outlives it.
+/// A set of texts. An accepting state can be reached from every state; the
+/// empty set has no states. Immutable. Copies share the states, and are as
+/// thread-safe as the meter with which the automaton was made. The meter must
+/// outlive it.
 class TextAutomaton {
 public:
   struct Edge {
-    uint32_t low; ///< code points
+    uint32_t low; ///< the ends are code points
     uint32_t high;
     uint32_t target;
   };
   struct State {
-    std::vector<Edge> edges; ///< sorted, disjoint
+    std::vector<Edge> edges; ///< sorted and disjoint
     bool accepting = false;
   };
 
-  /// No text.
+  /// Makes the empty set.
   TextAutomaton() = default;
-  /// State 0 is the start. States that lead nowhere are left out. Charges the
-  /// meter, which may end the work with that.
+  /// Makes an automaton that starts in state 0. States from which no accepting
+  /// state can be reached are dropped. Charges the meter, which may end the
+  /// work.
   TextAutomaton(std::vector<State> states, WorkMeter &meter);
 
-  /// Every text.
+  /// Returns the set of all texts.
   static TextAutomaton all();
 
-  /// Just these, valid UTF-8. Errors: as below.
+  /// Returns the set of `texts`, which are valid UTF-8. Errors: those of
+  /// fromExpression().
   static Expected<TextAutomaton> of(const std::vector<std::string> &texts,
                                     WorkMeter &meter);
 
-  /// The texts of an expression without references. Errors here and below:
-  /// more states or edges than an automaton may have, or the meter ends the
-  /// work.
+  /// Returns the texts of an expression without references. Errors, also of the
+  /// functions below: the automaton has more states or edges than allowed, or
+  /// the meter ends the work.
   static Expected<TextAutomaton> fromExpression(const ExpressionTree &tree,
                                                 ExpressionId root,
                                                 WorkMeter &meter);
 
-  /// The texts that are in both.
+  /// Returns the texts that are in both sets.
   static Expected<TextAutomaton> intersection(const TextAutomaton &a,
                                               const TextAutomaton &b,
                                               WorkMeter &meter);
-  /// The texts of `a` that are not in `b`.
+  /// Returns the texts of `a` that are not in `b`.
   static Expected<TextAutomaton>
   difference(const TextAutomaton &a, const TextAutomaton &b, WorkMeter &meter);
-  /// Whether `text`, valid UTF-8, is in the set.
+  /// Returns whether `text`, which is valid UTF-8, is in the set.
   bool contains(std::string_view text) const;
 
   bool empty() const { return !shared; }
@@ -82,11 +86,12 @@ private:
   explicit TextAutomaton(std::shared_ptr<const Shared> shared)
       : shared(std::move(shared)) {}
 
-  std::shared_ptr<const Shared> shared; ///< null: no states
+  std::shared_ptr<const Shared> shared; ///< null without states
 };
 
-/// The texts of a set that have `min` to `max` characters. The length stays
-/// beside the automaton, which would have a state for each otherwise.
+/// The texts of a set that have `min` to `max` characters. The length is kept
+/// apart from the automaton, which would otherwise need a state for each
+/// length.
 struct SizedTexts {
   static constexpr uint32_t unbounded = std::numeric_limits<uint32_t>::max();
 
@@ -95,7 +100,7 @@ struct SizedTexts {
   uint32_t max = unbounded;
 
   bool bounded() const { return min > 0 || max != unbounded; }
-  /// Whether `text`, valid UTF-8, is one of them.
+  /// Returns whether `text`, which is valid UTF-8, is one of them.
   bool contains(std::string_view text) const;
 };
 

@@ -51,9 +51,10 @@ size_t TokenGrammar::cachedBytes() const {
   return held;
 }
 
-/// A count that gives the same mask as `count`, the same for as many as can be:
-/// no token is long enough to tell counts apart that are further than it has
-/// bytes from the next with which the rule's states do something else.
+/// Returns a count that gives the same mask as `count`, and that as many counts
+/// as possible share. A token cannot distinguish counts whose distance from the
+/// next one at which the rule's states behave differently exceeds its length in
+/// bytes.
 uint32_t TokenGrammar::countThatMatters(uint32_t state, uint32_t count) const {
   const GrammarTables &tables = rules.tables();
   if (!(tables.states[state].flags & GrammarTables::Counted))
@@ -70,7 +71,8 @@ Expected<TokenGrammar::Mask> TokenGrammar::makeMask(RulePlace place,
   thread_local const StackTable noEntries;
   GrammarMatcher &matcher = walk.matcher;
   matcher.attach(rules.tables(), noEntries, meter);
-  // The entry below stands for any: what returns to it ends the walk.
+  // The lowest entry stands for any entry: an item that returns to it ends its
+  // walk.
   uint32_t stackEntry = matcher.lowestEntry();
   if (place.caller != RulePlace::none)
     stackEntry = matcher.stackEntryFor({place.caller, stackEntry});
@@ -82,14 +84,14 @@ Expected<TokenGrammar::Mask> TokenGrammar::makeMask(RulePlace place,
         auto tokens = trie.tokensAt(first, last);
         mask->tokens.insert(mask->tokens.end(), tokens.begin(), tokens.end());
         if (trie.nodes()[first].skip == first + 1)
-          return; // nothing follows in any token
+          return; // no token continues after this node
         for (size_t i = begin; i < end; ++i)
           if (matcher.items[i].state == GrammarTables::textEnd)
             mask->addReturns(first, last);
       });
   if (!done)
     return tooAmbiguous();
-  // Past this a bit for each token takes less room than the list.
+  // For more tokens, a bit for each token takes less room than the list.
   if (mask->tokens.size() > maskWords() * 2) {
     mask->words.resize(maskWords());
     for (TokenId token : mask->tokens)

@@ -19,29 +19,29 @@
 
 namespace sluice::grammar {
 
-/// Where a text is in a rule, and with `caller` in the rule that called it.
-/// Internal to runtime/grammar.
+/// A position of a text in a rule and, if `caller` is set, in the rule that
+/// called it. Internal to runtime/grammar.
 struct RulePlace {
   static constexpr uint32_t none = std::numeric_limits<uint32_t>::max();
   uint32_t state;
-  uint32_t count;         ///< what has been counted, of a counted rule
+  uint32_t count;         ///< the count so far, in a counted rule
   uint32_t caller = none; ///< the state to which the rule returns
   bool operator==(const RulePlace &) const = default;
 };
 
-/// What a place allows of a vocabulary, as far as its rule, or its caller's,
-/// says so: the tokens that the rest of the rule takes whole, and the places in
-/// the trie at which the rule can end before a token does. What follows there
-/// depends on the stack. Internal to runtime/grammar.
+/// The part of a mask that a place decides by its rule, or by the rule's
+/// caller: the tokens that the rest of the rule takes as a whole, and the nodes
+/// of the trie at which the rule can end before a token does. What may follow
+/// at these nodes depends on the stack. Internal to runtime/grammar.
 struct StateMask {
   struct Nodes {
     uint32_t first;
-    uint32_t last; ///< not one of them
+    uint32_t last; ///< exclusive
   };
   std::vector<uint64_t> words; ///< a bit for each token; empty if few are set
-  std::vector<TokenId> tokens; ///< those few
+  std::vector<TokenId> tokens; ///< the tokens, if they are few
   std::vector<Nodes> returns;
-  size_t returnCount = 0; ///< nodes in `returns`
+  size_t returnCount = 0; ///< the number of nodes in `returns`
 
   void addReturns(uint32_t first, uint32_t last);
   size_t bytes() const;
@@ -58,14 +58,15 @@ public:
 
   const Grammar &grammar() const { return rules; }
   const TokenTrie &trie() const { return *vocabulary; }
-  /// Words of 64 bits in a mask over the vocabulary.
+  /// Returns how many words of 64 bits a mask over the vocabulary has.
   size_t maskWords() const { return (vocabulary->vocabularySize() + 63) / 64; }
 
-  /// Bytes that the cache holds now; at most what it was given.
+  /// Returns how many bytes the cache holds now; at most `cacheBytes`.
   size_t cachedBytes() const;
 
-  /// The mask of a place, cached or made now. Errors: it takes too many
-  /// entries, or the meter ends the work. Internal to runtime/grammar.
+  /// Returns the mask of a place, from the cache or newly made. Errors: it
+  /// takes too many entries, or the meter ends the work. Internal to
+  /// runtime/grammar.
   Expected<std::shared_ptr<const StateMask>> maskOf(RulePlace place,
                                                     WorkMeter &meter) const;
   static Status tooAmbiguous();
@@ -90,10 +91,10 @@ private:
   size_t cacheLimit;
 
   mutable std::mutex mutex;
-  mutable std::list<Entry> byUse; ///< the latest first
+  mutable std::list<Entry> byUse; ///< most recently used first
   mutable std::unordered_map<RulePlace, std::list<Entry>::iterator, PlaceHash>
       entries;
-  mutable size_t held = 0; ///< bytes
+  mutable size_t held = 0; ///< bytes of all masks
 };
 
 } // namespace sluice::grammar

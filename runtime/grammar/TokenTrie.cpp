@@ -1,4 +1,4 @@
-//===- TokenTrie.cpp - a vocabulary by its bytes --------------------------===//
+//===- TokenTrie.cpp - a vocabulary as a trie over bytes ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,11 +17,11 @@ using namespace sluice::grammar;
 
 namespace {
 
-/// Where the bytes so far end within UTF-8.
+/// The position in UTF-8 after the bytes so far.
 struct Utf8Place {
-  bool broken = false;        ///< they are not UTF-8
-  uint8_t missing = 0;        ///< bytes of the character that has begun
-  ByteRange next{0x80, 0xBF}; ///< of the next of them
+  bool broken = false;        ///< the bytes are not UTF-8
+  uint8_t missing = 0;        ///< bytes that the current character lacks
+  ByteRange next{0x80, 0xBF}; ///< of the next of these bytes
 
   Utf8Place after(uint8_t byte) const {
     constexpr Utf8Place wrong{.broken = true};
@@ -37,7 +37,7 @@ struct Utf8Place {
     if (byte < 0xC2 || byte > 0xF4)
       return wrong;
     uint8_t length = byte < 0xE0 ? 1 : byte < 0xF0 ? 2 : 3;
-    // No longer spelling than needed, no surrogate, nothing past U+10FFFF.
+    // Excludes overlong forms, surrogates, and values above U+10FFFF.
     uint8_t low = byte == 0xE0 ? 0xA0 : byte == 0xF0 ? 0x90 : 0x80;
     uint8_t high = byte == 0xED ? 0x9F : byte == 0xF4 ? 0x8F : 0xBF;
     return {.missing = length, .next = {low, high}};
@@ -88,13 +88,14 @@ std::string_view TokenTrie::bytes(TokenId token) const {
                                        offsets[token + 1] - offsets[token]);
 }
 
-/// In the order of their bytes the tokens of a subtree lie together: each token
-/// adds nodes for what it does not share with the one before it.
+/// Sorts the tokens by their bytes, so that the tokens of a subtree are
+/// adjacent. Each token adds nodes for the bytes that it does not share with
+/// the one before.
 void TokenTrie::build() {
   for (size_t id = 0; id < vocabularySize(); ++id)
     if (!bytes(static_cast<TokenId>(id)).empty())
       tokenList.push_back(static_cast<TokenId>(id));
-  // Equal bytes: by id, which makes the order complete.
+  // Tokens of equal bytes are sorted by id, which makes the order total.
   std::sort(tokenList.begin(), tokenList.end(), [&](TokenId a, TokenId b) {
     int order = bytes(a).compare(bytes(b));
     return order != 0 ? order < 0 : a < b;
@@ -131,8 +132,9 @@ void TokenTrie::build() {
                       .byte = 0});
 }
 
-/// Top down how far the bytes are UTF-8, then bottom up, from the last node to
-/// the first, what lies below: every node adds itself to the one above it.
+/// Finds from the top how far the bytes are UTF-8. Then finds from the last
+/// node to the first what is below each node: every node adds itself to its
+/// parent.
 void TokenTrie::findBelow() {
   auto count = static_cast<uint32_t>(nodeCount());
   below.resize(count);
@@ -157,8 +159,8 @@ void TokenTrie::findBelow() {
   }
 }
 
-/// Letters, digits and the control characters that are not layout are classes;
-/// every other ASCII character is one of its own.
+/// Letters, digits, and control characters that are not layout are classes;
+/// every other ASCII character is a class of its own.
 unsigned TokenTrie::characterClass(uint8_t ascii) {
   enum : uint8_t { Control = wideClass + 1, Digit, Upper, Lower, Single };
   static const std::array<uint8_t, 128> classes = [] {

@@ -1,4 +1,4 @@
-//===- TrieWalk.cpp - finds the tokens that a grammar takes ---------------===//
+//===- TrieWalk.cpp - finds the tokens that a grammar accepts -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,9 @@
 
 using namespace sluice::grammar;
 
-/// Whether the matcher's items from `begin` on, those at `node`, are those at
-/// every node below it too, but for counts, which may not reach a bound there.
+/// Returns whether the matcher's items from `begin`, which are at `node`, are
+/// the same at every node below it, except for counts, which must not reach a
+/// bound there.
 bool TrieWalk::staysBelow(const TokenTrie &trie, uint32_t node, size_t begin) {
   constexpr size_t maxItems = 4, maxLoops = 8;
   if (matcher.items.size() - begin > maxItems)
@@ -33,7 +34,7 @@ bool TrieWalk::staysBelow(const TokenTrie &trie, uint32_t node, size_t begin) {
   return (trie.classesBelow(node) & ~loops.back().classes) == 0;
 }
 
-/// The items from `begin` on are those of staysBelow() again.
+/// Returns whether the items from `begin` are again those of staysBelow().
 bool TrieWalk::isWanted(size_t begin) const {
   if (matcher.items.size() - begin != wanted.size())
     return false;
@@ -45,8 +46,8 @@ bool TrieWalk::isWanted(size_t begin) const {
   return true;
 }
 
-/// The classes of which every character leads from the items from `begin` on,
-/// which are `wanted`, back to them.
+/// Returns the classes of which every character leads from the items from
+/// `begin`, which are `wanted`, back to them.
 uint64_t TrieWalk::loopClasses(size_t begin) {
   size_t end = matcher.items.size();
   uint64_t others = uint64_t(1) << TokenTrie::brokenClass;
@@ -61,8 +62,9 @@ uint64_t TrieWalk::loopClasses(size_t begin) {
   return ~others;
 }
 
-/// The same for all characters that are not ASCII: in each form of their UTF-8
-/// the bytes up to the last must not be told apart.
+/// Returns whether all characters that are not ASCII lead from the items from
+/// `begin` back to them. For that, all bytes of a range of UTF-8 must lead to
+/// equal items.
 bool TrieWalk::loopsOnWide(size_t begin) {
   static const auto forms =
       utf8Sequences(CodePointSet({{0x80, CodePointSet::last}}));

@@ -1,13 +1,13 @@
-//===- TrieWalk.h - finds the tokens that a grammar takes -----------------===//
+//===- TrieWalk.h - finds the tokens that a grammar accepts ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Walks a vocabulary's trie along a grammar. Within a string nearly every token
-// fits: where the characters below a node all lead back to the items that are
-// there, everything below it is taken at once. Internal to runtime/grammar.
+// Walks a vocabulary's trie along a grammar. Inside a string nearly every token
+// fits: if the characters below a node all lead back to the items at the node,
+// everything below it is accepted at once. Internal to runtime/grammar.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,16 +21,16 @@
 
 namespace sluice::grammar {
 
-/// Working memory of walks; keeps its room. Thread-compatible.
+/// The working memory of walks, which keeps its capacity. Thread-compatible.
 class TrieWalk {
 public:
   GrammarMatcher matcher;
 
-  /// Walks below `top`, where all of the matcher's items are, and calls
-  /// `visit(first, last, begin, end)` for nodes that the grammar takes: from
-  /// `first` up to `last`, which is not one of them, with where their items
-  /// lie, of which only counts differ. False where it takes too many steps. The
-  /// matcher's items end as they were.
+  /// Walks below `top`, at which all of the matcher's items are. Calls
+  /// `visit(first, last, begin, end)` for nodes that the grammar accepts: those
+  /// from `first` to before `last`, whose items are those in [begin, end),
+  /// except for counts. Returns false if the walk takes too many steps. Leaves
+  /// the matcher's items as they were.
   template <typename Fn>
   bool below(const TokenTrie &trie, uint32_t top, Fn visit) {
     const TokenTrie::Node *nodes = trie.nodes().data();
@@ -61,11 +61,11 @@ public:
   }
 
 private:
-  /// Subtrees that are smaller are walked.
+  /// Smaller subtrees are walked node by node.
   static constexpr uint32_t fewNodes = 8;
 
-  /// Items, with their counts as normalizeCount() leaves them, and the classes
-  /// of characters that lead from them back to them.
+  /// Items, with counts as normalizeCount() leaves them, and the classes of
+  /// characters that lead from these items back to them.
   struct Loop {
     std::vector<MatchItem> items;
     uint64_t classes;
@@ -76,7 +76,8 @@ private:
   bool loopsOnWide(size_t begin);
   bool isWanted(size_t begin) const;
 
-  std::vector<size_t> begins; ///< [depth below the top]: of the items there
+  /// The begin of the items at each depth below the top.
+  std::vector<size_t> begins;
   std::vector<Loop> loops;
   std::vector<MatchItem> wanted;
 };

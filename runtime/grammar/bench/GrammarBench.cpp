@@ -1,4 +1,4 @@
-//===- GrammarBench.cpp - how long masks take -----------------------------===//
+//===- GrammarBench.cpp - measures the time of masks ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,11 +7,12 @@
 //
 // usage: grammar-bench [TOKENS]
 //
-// Writes documents token by token, as a model would, and times the mask before
-// each token: with an empty cache, and again with what the first time left in
-// it. TOKENS is a vocabulary, a token a line as hexadecimal digits of its
-// bytes; without it one of 128,000 tokens is made up, with about as many
-// letters, punctuation marks and parts of characters as a real one has.
+// Writes documents token by token, as a model would, and measures the time of
+// the mask before each token: with an empty cache, and again with the cache of
+// the first pass. TOKENS is a vocabulary, one token a line as the hexadecimal
+// digits of its bytes. Without it, a vocabulary of 128,000 tokens is made up,
+// with about as many letters, punctuation marks and parts of characters as a
+// real one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -114,7 +115,7 @@ Expected<Grammar> url() {
   return fromSchema(R"({"type": "string", "format": "uri"})");
 }
 
-/// As pydantic's HttpUrl is written.
+/// The schema that pydantic writes for HttpUrl.
 Expected<Grammar> urlWithLength() {
   return fromSchema(R"({"type": "string", "format": "uri", "minLength": 1,
     "maxLength": 2083})");
@@ -157,7 +158,7 @@ std::vector<Case> cases() {
           {"JSON as GBNF", &jsonGbnf, nested}};
 }
 
-/// The text as tokens, the longest first.
+/// Splits the text into tokens, always taking the longest.
 std::vector<TokenId> tokenize(const std::map<std::string, TokenId> &ids,
                               const std::string &text) {
   std::vector<TokenId> out;

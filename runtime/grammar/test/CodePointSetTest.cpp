@@ -1,4 +1,4 @@
-//===- CodePointSetTest.cpp - sets of characters, and their UTF-8 ---------===//
+//===- CodePointSetTest.cpp - tests of sets of characters -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -71,7 +71,7 @@ bool inSequences(const std::vector<std::vector<ByteRange>> &sequences,
 
 TEST(CodePointSetTest, Utf8OfEveryCharacter) {
   std::mt19937 random(1);
-  // Around the places where lengths and leading bytes change.
+  // Code points around which lengths and leading bytes change.
   const uint32_t edges[] = {0,       0x7F,     0x80,    0x7FF,   0x800,
                             0xFFF,   0x1000,   0xCFFF,  0xD000,  0xD7FF,
                             0xE000,  0xFFFF,   0x10000, 0x3FFFF, 0x40000,

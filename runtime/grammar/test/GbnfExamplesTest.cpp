@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Grammars of the kinds that llama.cpp has as examples: JSON, arithmetic,
-// lists, chess, a subset of C, and Japanese, with the constructs that those
-// use.
+// Grammars like llama.cpp's examples, with the constructs that these use: JSON,
+// arithmetic, lists, chess, a subset of C, and Japanese.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- GbnfTest.cpp - llama.cpp's grammar format --------------------------===//
+//===- GbnfTest.cpp - tests of llama.cpp's grammar format -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ std::string errorOf(std::string_view text) {
   return Grammar::fromGbnf(text, meter).status().message();
 }
 
-/// Which of `texts` the grammar takes whole.
+/// Returns those of `texts` that the grammar matches.
 std::vector<std::string> taken(std::string_view grammar,
                                const std::vector<std::string> &texts) {
   Grammar made = gbnf(grammar);
@@ -51,7 +51,7 @@ TEST(GbnfTest, Repetitions) {
   EXPECT_EQ(taken("root ::= \"a\"{0,2}", texts), (Texts{"", "a", "aa"}));
   EXPECT_EQ(taken("root ::= \"a\"{0}", texts), (Texts{""}));
   EXPECT_EQ(taken("root ::= \"a\" { 2 , 3 }", texts), (Texts{"aa", "aaa"}));
-  // A whole literal is repeated, as is a group.
+  // A repetition applies to a whole literal, as to a group.
   EXPECT_EQ(taken("root ::= \"ab\"+", {"ab", "abb", "abab"}),
             (Texts{"ab", "abab"}));
   EXPECT_EQ(
@@ -71,7 +71,7 @@ TEST(GbnfTest, LongRepetitionsAreCounted) {
   std::string word = "<" + std::string(20, 'x') + ">";
   EXPECT_FALSE(matches(grammar, word + std::string(99, '7')));
   EXPECT_EQ(match(grammar, word + std::string(101, '7')), Match::None);
-  // An open upper bound, and a start at which nothing need be.
+  // A repetition without an upper bound, whose start may be empty.
   Grammar open = gbnf("root ::= ([a-c] | \"dd\"){30,} \".\"");
   EXPECT_FALSE(matches(open, std::string(29, 'a') + "."));
   EXPECT_TRUE(matches(open, std::string(29, 'a') + "dd."));
@@ -84,13 +84,14 @@ TEST(GbnfTest, LongRepetitionsAreCounted) {
 }
 
 TEST(GbnfTest, RepetitionsThatCannotBeCountedAreUnrolled) {
-  // How often the body has been repeated does not follow from the text.
+  // The text does not determine how often the body has been repeated.
   Grammar grammar = gbnf("root ::= (\"a\" | \"aa\"){20,30}");
   for (size_t length : {19, 20, 30, 60, 61})
     EXPECT_EQ(matches(grammar, std::string(length, 'a')),
               length >= 20 && length <= 60)
         << length;
-  // A body that starts with a loop must not take its start for a new turn.
+  // The start of a body that begins with a loop must not count as a new
+  // repetition.
   Grammar loop = gbnf("root ::= (\"a\"* \"b\"){20}");
   std::string turns;
   for (int i = 0; i < 19; ++i)
@@ -132,7 +133,7 @@ TEST(GbnfTest, OnlyWholeCharactersMatch) {
   EXPECT_EQ(match(any, "\xE0\x80"), Match::None); // overlong
   EXPECT_EQ(match(any, "\xED\xA0"), Match::None); // a surrogate
   EXPECT_EQ(match(any, "\xF4\x8F\xBF\xBF"), Match::Whole);
-  EXPECT_EQ(match(any, "\xF4\x90"), Match::None); // past U+10FFFF
+  EXPECT_EQ(match(any, "\xF4\x90"), Match::None); // above U+10FFFF
 }
 
 TEST(GbnfTest, LayoutAndComments) {
@@ -160,7 +161,7 @@ TEST(GbnfTest, RecursionNests) {
   EXPECT_EQ(match(grammar, "(x))"), Match::None);
   std::string deep = std::string(10000, '(') + "x" + std::string(10000, ')');
   EXPECT_TRUE(matches(grammar, deep));
-  // Past the limit of a stack another level is not allowed.
+  // Beyond the limit of the stack, no further level is allowed.
   EXPECT_EQ(match(grammar, std::string(20000, '(')), Match::None);
 }
 
@@ -179,7 +180,7 @@ TEST(GbnfTest, RulesThatMatchNothingOrTheEmptyText) {
                          "ws ::= ([ \\t] ws)?");
   EXPECT_TRUE(matches(grammar, "ab"));
   EXPECT_TRUE(matches(grammar, "  a \tb  "));
-  // What has no end is not begun.
+  // A rule without an end is never begun.
   Grammar dead = gbnf("root ::= \"a\" | \"b\" for-ever\n"
                       "for-ever ::= \"c\" for-ever");
   EXPECT_TRUE(matches(dead, "a"));
@@ -191,8 +192,8 @@ TEST(GbnfTest, RulesThatMatchNothingOrTheEmptyText) {
 }
 
 TEST(GbnfTest, AmbiguousGrammarsStayCheap) {
-  // Each rule can begin anew at every letter; equal stacks are one. The rules
-  // are too long to be put in place.
+  // Each rule can start anew at every letter, and equal stacks are stored once.
+  // The rules are too long to be inlined.
   Grammar grammar = gbnf("root ::= (word | other)*\n"
                          "word ::= [a-z]+ (\"!\" deep)? | \"WORD" +
                          std::string(40, 'W') +
@@ -268,8 +269,8 @@ TEST(GbnfTest, RefusesLeftRecursionByName) {
   EXPECT_EQ(errorOf("root ::= expr\nexpr ::= expr \"+\" \"1\" | \"1\""),
             "grammar: rule 'expr' is left-recursive, it can begin with itself: "
             "expr -> expr");
-  // Behind what can be empty, and by way of another rule, which is too long to
-  // be put in place.
+  // Left recursion after a part that can be empty, and through another rule,
+  // which is too long to be inlined.
   EXPECT_EQ(errorOf("root ::= (\"x\"* b)? \"end\"\n"
                     "b ::= [y]? c \"z\" | \"w\"\n"
                     "c ::= b \"v\" | \"" +
@@ -287,8 +288,8 @@ TEST(GbnfTest, RefusesWhatMatchesNoText) {
             "be reached");
 }
 
-/// Within a repetition that is counted another one is written out, as a counted
-/// rule calls no other.
+/// A repetition inside a counted one is written out, since a counted rule calls
+/// no other.
 TEST(GbnfTest, CountsTheOuterOfTwoRepetitions) {
   Grammar grammar = gbnf("root ::= (\"a\"{20} \"b\"){2,100}");
   const std::string once = std::string(20, 'a') + "b";
@@ -309,14 +310,14 @@ TEST(GbnfTest, HasLimits) {
             "grammar, line 1: more than 128 groups within each other");
   EXPECT_EQ(errorOf("root ::= \"a\"" + std::string(100, '*')),
             "grammar, line 1: there is nothing that '*' could repeat");
-  // Repetitions of repetitions, of what cannot be counted.
+  // Repetitions of repetitions, whose bodies cannot be counted.
   std::string nested = "(\"a\" | \"aa\")";
   for (int i = 0; i < 40; ++i)
     nested = "(" + nested + "){30}";
   EXPECT_EQ(errorOf("root ::= " + nested),
             "grammar: the grammar is too large: its automaton needs more than "
             "524288 states");
-  // A deterministic automaton of 2^30 states.
+  // The deterministic automaton would have 2^30 states.
   EXPECT_EQ(errorOf("root ::= [ab]* \"a\" [ab]{15} [ab]{15}"),
             "grammar: rule 'root': the grammar is too large: its automaton "
             "needs more than 524288 states");

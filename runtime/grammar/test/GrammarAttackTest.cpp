@@ -1,12 +1,12 @@
-//===- GrammarAttackTest.cpp - what a grammar may cost, and not more ------===//
+//===- GrammarAttackTest.cpp - tests of the cost of hostile grammars ------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Short grammars and schemas that ask for very much. Each must end within its
-// meter, in steps and in bytes; a loop that does not charge it shows itself as
+// Short grammars and schemas that ask for very much. Each must end within the
+// steps and bytes of its meter. A loop that does not charge the meter shows as
 // a test that does not end.
 //
 //===----------------------------------------------------------------------===//
@@ -23,9 +23,9 @@ using namespace sluice::grammar;
 
 namespace {
 
-/// What some work has come to.
+/// The result of some work.
 struct Outcome {
-  std::string error; ///< empty: a grammar
+  std::string error; ///< empty if there is a grammar
   size_t steps = 0;
   size_t peakBytes = 0;
 };
@@ -52,12 +52,12 @@ Outcome compileSchema(const std::string &text) {
 }
 
 void expectBounded(const Outcome &outcome) {
-  // The last charge and the last allocation can be past the limits.
+  // The last charge and the last allocation may exceed the limits.
   EXPECT_LE(outcome.steps, 2 * maxGrammarWork.steps);
   EXPECT_LE(outcome.peakBytes, 2 * maxGrammarWork.bytes);
 }
 
-/// What each of `count` numbers is written as, with commas between.
+/// Returns write(0), write(1), ... for `count` numbers, separated by commas.
 std::string listOf(int count, const std::function<std::string(int)> &write) {
   std::string text;
   for (int i = 0; i < count; ++i)
@@ -70,7 +70,7 @@ TEST(GrammarAttackTest, RepetitionsWithinRepetitions) {
       compileGbnf("root ::= (((\"a\"{0,100}){0,100}){0,100}){0,100}");
   expectBounded(outcome);
   EXPECT_NE(outcome.error, "");
-  // The innermost one is a rule that all 256 copies share.
+  // The innermost repetition is a rule that all 256 copies share.
   Grammar grammar =
       gbnf("root ::= ((\"a\"{0,100} \"b\" | \"c\" rest){0,16}){0,16}\n"
            "rest ::= \"d\" rest | \"e\"");
@@ -84,7 +84,7 @@ TEST(GrammarAttackTest, RepetitionsWithinRepetitions) {
 }
 
 TEST(GrammarAttackTest, ManyRules) {
-  // Each is named in a line that has to be known for messages.
+  // Each rule is named on a line that must be known for messages.
   std::string text = "root ::= r0\n";
   for (int i = 0; i < 60000; ++i)
     text += "r" + std::to_string(i) + " ::= \"a\"\n";
@@ -126,7 +126,7 @@ TEST(GrammarAttackTest, ComparedValues) {
   Outcome outcome = compileSchema("{\"allOf\": [{\"enum\": [" + object(true) +
                                   "]}, {\"enum\": [" + object(false) + "]}]}");
   EXPECT_EQ(outcome.error, "");
-  EXPECT_GE(outcome.steps, 4000u * 4000u); // each member is looked for
+  EXPECT_GE(outcome.steps, 4000u * 4000u); // each member is searched linearly
   std::string values = listOf(16000, [](int i) { return std::to_string(i); });
   outcome = compileSchema("{\"allOf\": [{\"enum\": [" + values +
                           "]}, {\"enum\": [" + values + "]}]}");
@@ -146,7 +146,7 @@ TEST(GrammarAttackTest, ReferencesThroughWideObjects) {
 }
 
 TEST(GrammarAttackTest, LongPointers) {
-  // Each of many schemas lies in as many others as there may be.
+  // Each of many schemas is within as many others as allowed.
   const std::string name(64, 'n');
   std::string schema =
       "{\"properties\":{" +
@@ -173,7 +173,7 @@ TEST(GrammarAttackTest, ManySteps) {
   EXPECT_NE(outcome.error, "");
 }
 
-/// Every rule is two of the next: a text can be read in very many ways.
+/// Each rule is two of the next rule, so a text can be read in very many ways.
 std::string doublingRules(int count) {
   std::string text = "root ::= r0\n";
   for (int i = 0; i < count; ++i) {
@@ -185,7 +185,7 @@ std::string doublingRules(int count) {
 }
 
 TEST(GrammarAttackTest, MasksOfRulesThatDouble) {
-  // Tokens of up to 12 letters, of which each has to be followed.
+  // Tokens of up to 12 letters, each of which must be followed.
   std::vector<std::string> tokens;
   for (int bits = 0; bits < 4096; ++bits) {
     std::string &token = tokens.emplace_back();
@@ -200,7 +200,7 @@ TEST(GrammarAttackTest, MasksOfRulesThatDouble) {
     WorkMeter meter({.steps = maxMaskSteps});
     Status status = state.fillMask(mask, meter);
     EXPECT_LE(meter.steps(), 2 * maxMaskSteps);
-    // Less than a mask takes is told from a grammar that takes too much.
+    // A small meter is distinguished from a grammar that is too ambiguous.
     WorkMeter little({.steps = 1000});
     GrammarState other(std::make_shared<const TokenGrammar>(
         gbnf(doublingRules(count)), makeTrie(tokens)));

@@ -1,4 +1,4 @@
-//===- GrammarCacheTest.cpp - grammars that were made lately --------------===//
+//===- GrammarCacheTest.cpp - tests of the cache of grammars --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -43,14 +43,14 @@ TEST(GrammarCacheTest, KeepsWhatWasUsedLast) {
     EXPECT_EQ(&make(0).tables(), &kept.tables());
     EXPECT_LE(cache.bytes(), size_t(1) << 20);
   }
-  // One that is larger than all of the room is made, and not kept.
+  // A grammar that exceeds the whole room is made, but not kept.
   GrammarCache small(1);
   EXPECT_TRUE(small.fromGbnf("root ::= \"a\""));
   EXPECT_EQ(small.bytes(), 0u);
   EXPECT_EQ(small.size(), 0u);
 }
 
-/// High bounds of awkward lengths leave the states as they are.
+/// High bounds of irregular lengths add ranges of counts, but no states.
 TEST(GrammarCacheTest, CountsWhatCountedRulesHold) {
   auto make = [](const std::string &length, Grammar &grammar) {
     GrammarCache cache(size_t(1) << 30);
@@ -74,7 +74,7 @@ TEST(GrammarCacheTest, CountsWhatCountedRulesHold) {
                                       bounds * sizeof(many.countBounds[0]));
 }
 
-/// Small ones would be many before their bytes were.
+/// Otherwise very many small grammars would fit into the bytes.
 TEST(GrammarCacheTest, KeepsSoManyAtMost) {
   GrammarCache cache(size_t(1) << 30, 8);
   auto make = [&](int number) {
@@ -93,7 +93,7 @@ TEST(GrammarCacheTest, KeepsSoManyAtMost) {
   EXPECT_NE(&make(11).tables(), &made[11].tables());
 }
 
-/// Their bytes are bounded, and so must be what is made of them.
+/// The bytes of schemas are limited, and so is what is made of them.
 TEST(GrammarCacheTest, SchemasHaveSoManyMembersAtMost) {
   GrammarCache cache(1 << 20);
   auto errorOf = [&](int objects, int members) {
@@ -106,7 +106,7 @@ TEST(GrammarCacheTest, SchemasHaveSoManyMembersAtMost) {
     }
     return cache.fromJsonSchema(text + "]}").status().message();
   };
-  // One more is the list itself.
+  // One more value is the list itself.
   EXPECT_EQ(errorOf(1, 16383), "");
   EXPECT_EQ(errorOf(2, 8191), "");
   const char *tooMany = "JSON schema: more than 16384 members";
@@ -117,7 +117,7 @@ TEST(GrammarCacheTest, SchemasHaveSoManyMembersAtMost) {
             "JSON schema: values lie in more than 128 others");
 }
 
-/// What is there needs no time.
+/// A cached grammar is returned without charging the meter.
 TEST(GrammarCacheTest, OnlyMakingChargesTheMeter) {
   GrammarCache cache(1 << 20);
   WorkMeter late({.time = std::chrono::seconds(0)}), later = late;
@@ -129,7 +129,7 @@ TEST(GrammarCacheTest, OnlyMakingChargesTheMeter) {
   EXPECT_TRUE(cache.fromJsonSchema("{}", late));
 }
 
-/// A refusal is remembered where the same text would always be refused.
+/// A refusal is cached if the same text would always be refused.
 TEST(GrammarCacheTest, RemembersRefusals) {
   GrammarCache cache(1 << 20);
   const std::string wrong = "root ::= nothing", large = "root ::= \"abc\"";
@@ -143,7 +143,8 @@ TEST(GrammarCacheTest, RemembersRefusals) {
   EXPECT_FALSE(cache.fromGbnf(large, unwanted));
   WorkMeter spent({.steps = 10});
   EXPECT_TRUE(spent.charge(10));
-  EXPECT_FALSE(cache.fromGbnf(large, spent)); // by what was before it
+  // Refused because of the work before it.
+  EXPECT_FALSE(cache.fromGbnf(large, spent));
   EXPECT_EQ(cache.size(), 1u);
   WorkMeter small({.steps = 10});
   EXPECT_FALSE(cache.fromGbnf(large, small));

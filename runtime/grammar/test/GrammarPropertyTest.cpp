@@ -1,14 +1,14 @@
-//===- GrammarPropertyTest.cpp - masks against a naive recogniser ---------===//
+//===- GrammarPropertyTest.cpp - compares masks with a recogniser ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Random small grammars, written as GBNF for the library and kept as trees for
-// a recogniser that shares nothing with it: for a text it says where a part of
-// the grammar can end, and whether the text can be a prefix of a longer
-// match. Every token's place in every mask is compared with it.
+// Makes random small grammars, as GBNF for the library and as trees for a naive
+// recogniser that shares no code with it. The recogniser says where a part of
+// the grammar can end, and whether a text can be a prefix of a longer match.
+// Every token in every mask is compared with it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ struct Part {
   std::set<std::string> letters = {};
   size_t rule = 0;
   std::vector<Part> parts = {};
-  int min = 0, max = 0; // of Repeat; most < 0: no bound
+  int min = 0, max = 0; // for Repeat; max < 0 means no bound
 };
 
 class RandomGrammar {
@@ -59,7 +59,7 @@ private:
     Part choice{.kind = Part::Choice};
     for (size_t i = 0, n = 1 + random() % 3; i < n; ++i) {
       Part sequence{.kind = Part::Sequence};
-      // Mostly begins with a letter: left recursion is common enough.
+      // Most sequences begin with a letter: left recursion is common enough.
       for (size_t j = 0, m = random() % 4; j < m; ++j)
         sequence.parts.push_back(
             makeItem(count, depth, j == 0 && random() % 4 != 0));
@@ -86,7 +86,7 @@ private:
     repeat.parts.push_back(std::move(part));
     constexpr int bounds[][2] = {{0, -1}, {1, -1}, {0, 1},  {2, 2},
                                  {1, 3},  {2, -1}, {0, 20}, {17, 18}};
-    // The large ones for letters only: the library counts those.
+    // Only letters get the large bounds, since the library counts those.
     size_t some =
         std::size(bounds) - (repeat.parts[0].kind == Part::Letters ? 0 : 2);
     auto &bound = bounds[random() % some];
@@ -121,7 +121,8 @@ private:
   std::mt19937 random;
 };
 
-/// The slow and simple way. Terminates for grammars without left recursion.
+/// A slow and simple recogniser. It terminates for grammars without left
+/// recursion.
 class Recogniser {
 public:
   explicit Recogniser(const std::vector<Part> &rules)
@@ -138,7 +139,7 @@ public:
 
   struct Result {
     std::set<size_t> ends; ///< a match ends here
-    bool beyond = false;   ///< a match goes on past the text's end
+    bool beyond = false;   ///< a match continues beyond the text's end
   };
 
   Result match(std::string_view newText) {
@@ -213,8 +214,8 @@ private:
     return out;
   }
 
-  /// From each end of `out` on, by `part`; what goes beyond the text counts
-  /// where the rest can be completed.
+  /// Matches `part` from each end of `out`. A match that goes beyond the text
+  /// counts only if the rest can be completed.
   template <typename Fn>
   void follow(Result &out, const Part &part, Fn canComplete) {
     std::set<size_t> ends;
@@ -227,7 +228,7 @@ private:
   }
 
   Result matchRepeat(const Part &part, size_t at) {
-    // Turns beyond the text's length read nothing more.
+    // More repetitions than the text is long read nothing more.
     int max =
         part.max < 0 ? part.min + static_cast<int>(text.size()) + 1 : part.max;
     Result turn{.ends = {at}};
@@ -235,8 +236,8 @@ private:
     if (part.min == 0)
       out.ends = {at};
     for (int i = 1; i <= max && !turn.ends.empty(); ++i) {
-      // `beyond` within a turn: those that are still needed can follow, as the
-      // body has a text if the turn has.
+      // If one repetition goes beyond the text, the required ones can follow,
+      // since the body then matches some text.
       follow(turn, part.parts[0], [] { return true; });
       out.beyond |= turn.beyond;
       if (i >= part.min)
@@ -251,7 +252,8 @@ private:
   std::map<std::pair<const Part *, size_t>, Result> known;
 };
 
-/// Whether some rule can begin with itself; what can be empty is found anew.
+/// Decides whether some rule can begin with itself. Computes anew which parts
+/// can be empty.
 class LeftRecursion {
 public:
   explicit LeftRecursion(const std::vector<Part> &rules)
@@ -321,7 +323,7 @@ const std::vector<std::string> someTokens{
     "\x82", "\xAC", "\xE2\x82", "é€",   "\xA9\xE2", "aaaa", "bbbbbbbb",
     "bca",  "ccc",  "aabb",     "éa",   "x"};
 
-/// These, and what makes subtrees that can be taken at once.
+/// These tokens, and tokens that make subtrees which can be accepted at once.
 const std::vector<std::string> vocabulary = [] {
   std::vector<std::string> tokens = someTokens, words{""};
   for (size_t i = 0; i < words.size(); ++i)
@@ -361,7 +363,7 @@ void walk(const std::string &description, const GrammarState &start,
     if (allowed.empty())
       return;
     TokenId token = allowed[random() % allowed.size()];
-    // Through a copy, now and then, as a guess goes.
+    // Sometimes the walk goes through a copy, as a guess does.
     GrammarState guess = state;
     ASSERT_TRUE(guess.advance(token));
     if (random() % 2)
@@ -411,7 +413,7 @@ TEST(GrammarPropertyTest, MasksAreThoseOfTheNaiveRecogniser) {
           walk(text, start, tokens->maskWords(), recogniser, random));
     ++walked;
   }
-  // The seeds make grammars of every kind.
+  // The seeds must make grammars of every kind.
   EXPECT_GT(walked, 200);
   EXPECT_GT(leftRecursive, 50);
   EXPECT_GT(without, 2);

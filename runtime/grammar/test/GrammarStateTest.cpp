@@ -1,4 +1,4 @@
-//===- GrammarStateTest.cpp - texts and tokens of a grammar ---------------===//
+//===- GrammarStateTest.cpp - tests of texts and tokens of a grammar ------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,7 +24,7 @@ over(const std::vector<std::string> &tokens, std::string_view grammar,
                                               cacheBytes);
 }
 
-/// The tokens of a mask.
+/// Returns the tokens of a mask.
 std::vector<TokenId> tokensOf(const std::vector<uint64_t> &mask) {
   std::vector<TokenId> out;
   for (size_t i = 0; i < mask.size() * 64; ++i)
@@ -96,7 +96,7 @@ TEST(GrammarStateTest, SeveralEndTokensAndTheEmptyText) {
 }
 
 TEST(GrammarStateTest, TokensMayCutCharacters) {
-  // é is C3 A9, € is E2 82 AC: whole, in parts, and byte by byte.
+  // é is C3 A9 and € is E2 82 AC: as a whole, in parts, and byte by byte.
   auto grammar = over({"\xC3", "\xA9", "é", "\xE2", "\xE2\x82", "\x82\xAC",
                        "\xAC", "\x82", "\xA9\xE2", "x"},
                       "root ::= [é€]+");
@@ -128,7 +128,7 @@ TEST(GrammarStateTest, TokensMaySpanRules) {
   ASSERT_TRUE(state.advance(2));
   EXPECT_EQ(allowed(state, words), (Tokens{0, 1, 2, 5, 6, 7, 8}));
   ASSERT_TRUE(state.advance(7));
-  EXPECT_EQ(allowed(state, words), (Tokens{1})); // not }} nor }}}
+  EXPECT_EQ(allowed(state, words), (Tokens{1})); // neither }} nor }}}
   ASSERT_TRUE(state.advance(1));
   EXPECT_EQ(allowed(state, words), (Tokens{9}));
 }
@@ -184,7 +184,8 @@ TEST(GrammarStateTest, SaysWhenTheVocabularyCannotGoOn) {
 }
 
 TEST(GrammarStateTest, TheCacheIsBoundedAndChangesNothing) {
-  // 1,000 states with many tokens each; room for about four masks.
+  // There are 1,000 states with many tokens each, and room for about four
+  // masks.
   std::vector<std::string> tokens;
   for (int i = 0; i < 26 * 26; ++i)
     tokens.push_back(
@@ -250,7 +251,7 @@ TEST(GrammarStateTest, ThreadsShareAGrammar) {
         failures += !state.fillMask(mask).ok();
         failures += !(mask[0] >> 3 & 1);
         failures += !state.advance(3);
-        // Reading one state at once is fine.
+        // Several threads may read one state.
         failures += !start.fillMask(mask).ok();
         failures += !start.accepts(0);
       }
@@ -283,7 +284,7 @@ TEST(GrammarStateTest, OneThreadMakesMasksWhileAnotherGuesses) {
 }
 
 TEST(GrammarStateTest, TooManyReadingsAreRefused) {
-  // After n letters up to n items can be still to come.
+  // After n letters, up to n items may still follow.
   auto grammar = over({"a", "!"}, "root ::= item \"!\"\n"
                                   "item ::= \"a\" item item | \"a\"");
   GrammarState state(grammar);
@@ -295,7 +296,7 @@ TEST(GrammarStateTest, TooManyReadingsAreRefused) {
   EXPECT_FALSE(state.accepts(0));
   Tokens now = allowed(state, 1);
   EXPECT_EQ(std::count(now.begin(), now.end(), 1), taken % 2);
-  EXPECT_EQ(state.accepts(1), taken % 2 == 1); // the state is as it was
+  EXPECT_EQ(state.accepts(1), taken % 2 == 1); // the state has not changed
 }
 
 } // namespace

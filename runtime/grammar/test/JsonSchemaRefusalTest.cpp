@@ -1,4 +1,4 @@
-//===- JsonSchemaRefusalTest.cpp - what is refused in schemas -------------===//
+//===- JsonSchemaRefusalTest.cpp - tests of refused schemas ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -65,7 +65,7 @@ TEST(JsonSchemaRefusalTest, UnsupportedKeywordsByNameAndPlace) {
   EXPECT_EQ(
       errorOf(R"({"$defs": {"a/b": {"not": {}}}, "$ref": "#/$defs/a~1b"})"),
       "JSON schema #/$defs/a~1b: 'not' is not supported");
-  // What nothing refers to is not looked at.
+  // Schemas to which no reference leads are not checked.
   EXPECT_EQ(errorOf(R"({"$defs": {"a": {"not": {}}}})"), "");
   EXPECT_EQ(errorOf(R"({"format": "regex"})"),
             "JSON schema #: the format 'regex' is not supported");
@@ -143,7 +143,7 @@ TEST(JsonSchemaRefusalTest, ValuesOfTheWrongKind) {
             "JSON schema #: 'format' is not a string");
 }
 
-/// As tools that are made of Python's functions have them.
+/// Tools that are made from Python functions have such schemas.
 TEST(JsonSchemaRefusalTest, ValuesOfTheWrongKindWhereTheySayNothing) {
   EXPECT_EQ(errorOf(R"({"type": "object", "properties":
                          {"city": {"type": "string", "required": true}}})"),
@@ -217,13 +217,13 @@ TEST(JsonSchemaRefusalTest, SchemasThatNothingMatches) {
             "propertyNames": {"pattern": "^[a-z]$"}})",
         R"({"type": "string", "pattern": "^a$", "minLength": 2})"})
     EXPECT_EQ(errorOf(schema), nothing) << schema;
-  // An object that must hold itself has no end.
+  // An object that must contain itself has no end.
   EXPECT_NE(errorOf(R"({"properties": {"a": {"$ref": "#"}},
                         "required": ["a"]})"),
             "");
 }
 
-/// The error where a value may match the schemas `i` and `j` of a oneOf.
+/// Returns the error if a value may match the schemas `i` and `j` of a oneOf.
 std::string expected(int i, int j) {
   return "JSON schema #/oneOf: a value may match both " + std::to_string(i) +
          " and " + std::to_string(j) +
@@ -235,7 +235,8 @@ TEST(JsonSchemaRefusalTest, OneOfThatMayMatchTwice) {
   EXPECT_EQ(errorOf(R"({"oneOf": [
               {"properties": {"a": {}}, "required": ["a"]},
               {"properties": {"a": {}, "b": {}}, "required": ["a", "b"]}]})"),
-            expected(1, 0)); // what has a and b matches the first as well
+            // An object with a and b also matches the first schema.
+            expected(1, 0));
   // A format may allow more than what is written for it.
   EXPECT_EQ(errorOf(R"({"oneOf": [{"type": "string", "format": "uri"},
                                   {"type": "string"}]})"),
@@ -243,10 +244,10 @@ TEST(JsonSchemaRefusalTest, OneOfThatMayMatchTwice) {
   EXPECT_EQ(errorOf(R"({"oneOf": [{"const": 3000000000},
                                   {"type": "integer", "format": "int32"}]})"),
             expected(0, 1));
-  // What a multiple is can be spelt in many ways.
+  // A multiple can be spelled in many ways.
   EXPECT_EQ(errorOf(R"({"oneOf": [{"multipleOf": 0.5}, {"minimum": 3}]})"),
             expected(1, 0));
-  // What lies in arrays is not compared.
+  // The items of arrays are not compared.
   EXPECT_EQ(errorOf(R"({"oneOf": [{"items": {"type": "integer"}},
                                   {"items": {"type": "string"}}]})"),
             expected(0, 1));
@@ -264,8 +265,8 @@ TEST(JsonSchemaRefusalTest, OneOfThatMayMatchTwice) {
             "for the same value is not supported");
 }
 
-/// What matches two schemas of the inner oneOf matches the outer one's first
-/// alone, and would not be written.
+/// A value that matches two schemas of the inner oneOf matches only the outer
+/// oneOf's first schema, and would not be written.
 TEST(JsonSchemaRefusalTest, OneOfWithinOneOfThatMayMatchTwice) {
   auto errorWithin = [](const std::string &first, const std::string &inner) {
     return errorOf("{\"oneOf\": [" + first + ", " + inner + "]}");
@@ -289,7 +290,7 @@ TEST(JsonSchemaRefusalTest, OneOfWithinOneOfThatMayMatchTwice) {
                           {"type": "integer", "maximum": 3},
                           {"type": "number", "minimum": 3}]})"),
             expected(0, 1));
-  // Null is not written for either, and matches both.
+  // Null is written for neither schema, but matches both.
   EXPECT_EQ(errorWithin(R"({"type": "null"})",
                         R"({"oneOf": [{"minLength": 1}, {"minimum": 1}]})"),
             expected(0, 1));
@@ -301,12 +302,12 @@ TEST(JsonSchemaRefusalTest, OneOfWithinOneOfThatMayMatchTwice) {
                           {"type": "number", "minimum": 0.5, "maximum": 0.7},
                           {"minLength": 1}]})"),
             expected(0, 1));
-  // So does an object with both members.
+  // An object with both members also matches both.
   EXPECT_EQ(errorWithin(R"({"properties": {"a": {}, "b": {}}})", R"({"oneOf": [
                           {"properties": {"a": {}}, "required": ["a"]},
                           {"properties": {"b": {}}, "required": ["b"]}]})"),
             expected(0, 1));
-  // Formats may allow more than what is known of them.
+  // A format may allow more than what is known of it.
   EXPECT_EQ(errorWithin(text, R"({"oneOf": [
                           {"type": "string", "format": "date"},
                           {"type": "string", "pattern": "^x$"}]})"),
@@ -346,7 +347,7 @@ TEST(JsonSchemaRefusalTest, Limits) {
   EXPECT_EQ(errorOf(R"({"pattern": "^(aaa)*$", "minLength": 3000000,
                         "maxLength": 3000000})"),
             "JSON schema: rule 'string': " + tooIrregular);
-  // 2^20 ways to choose.
+  // There are 2^20 ways to choose.
   std::string choice = R"({"anyOf": [{"minLength": 1}, {"maxLength": 9}]})";
   std::string all = choice;
   for (int i = 1; i < 20; ++i)
@@ -354,7 +355,7 @@ TEST(JsonSchemaRefusalTest, Limits) {
   EXPECT_NE(errorOf("{\"allOf\": [" + all + "]}")
                 .find("more than 1024 ways to combine"),
             std::string::npos);
-  // Definitions that double at each level.
+  // The definitions double at each level.
   std::string doubling = R"({"$defs": {"d0": {"const": 1})";
   for (int i = 1; i < 60; ++i) {
     std::string below =
@@ -366,8 +367,9 @@ TEST(JsonSchemaRefusalTest, Limits) {
   EXPECT_EQ(errorOf(doubling + "}, \"$ref\": \"#/$defs/d59\"}"), "");
 }
 
-/// The first `count` of schemas of strings, each of which divides the sets that
-/// the others make: `^a` of up to 100 characters, `^.a` of up to 101, ...
+/// Returns the first `count` of schemas of strings, each of which divides the
+/// sets that the others make: `^a` of up to 100 characters, `^.a` of up to 101,
+/// ...
 std::string dividingStrings(size_t count) {
   std::string list;
   for (size_t i = 0; i < count; ++i)
@@ -376,7 +378,7 @@ std::string dividingStrings(size_t count) {
   return list;
 }
 
-/// What is left of strings doubles with each of the siblings.
+/// The number of remaining sets of strings doubles with each sibling.
 TEST(JsonSchemaRefusalTest, OneOfOfManyStrings) {
   auto schema = [](const std::string &pattern, size_t count) {
     return R"({"oneOf": [{"type": "string", "pattern": ")" + pattern + "\"}" +
@@ -385,11 +387,11 @@ TEST(JsonSchemaRefusalTest, OneOfOfManyStrings) {
   EXPECT_EQ(errorOf(schema("^", 4)), "");
   EXPECT_EQ(errorOf(schema("^", 7)), expected(0, 7));
   EXPECT_EQ(errorOf(schema("^", 30)), expected(0, 7));
-  // Few of a large automaton.
+  // There are few sets, of a large automaton.
   EXPECT_EQ(errorOf(schema("^.{0,10000}$", 5)), expected(0, 4));
 }
 
-/// What each may take alone is more than they may take together.
+/// Each rule may take some ranges alone, but not all rules together.
 TEST(JsonSchemaRefusalTest, CountedRulesShareALimit) {
   auto tuple = [](const std::string &pattern, size_t length, size_t count) {
     ordered_json items = ordered_json::array();
@@ -398,19 +400,19 @@ TEST(JsonSchemaRefusalTest, CountedRulesShareALimit) {
           {{"pattern", pattern}, {"minLength", length}, {"maxLength", length}});
     return ordered_json{{"prefixItems", items}}.dump();
   };
-  // A range of a state for each three characters; there are three states.
+  // One range for every three characters in each of three states.
   const std::string ranges = "^(aaa)*$";
   EXPECT_EQ(errorOf(tuple(ranges, 300000, 2)), "");
   EXPECT_EQ(errorOf(tuple(ranges, 300000, 5)),
             "JSON schema: rule 'string': " + tooIrregular);
-  // Few ranges, but with each character many states are looked at again.
+  // There are few ranges, but many states are visited again for each character.
   const std::string steps = "^z{0,500}(a(aaa)*|b*)$";
   EXPECT_EQ(errorOf(tuple(steps, 4000, 1)), "");
   EXPECT_EQ(errorOf(tuple(steps, 4000, 8)),
             "JSON schema: it takes more than 67108864 steps");
 }
 
-/// The steps that compiling a schema charges.
+/// Returns the steps that compiling a schema charges.
 size_t stepsOf(std::string_view schema, size_t max = WorkMeter::unlimited) {
   ordered_json parsed = ordered_json::parse(schema);
   WorkMeter meter({.steps = max});
@@ -418,11 +420,12 @@ size_t stepsOf(std::string_view schema, size_t max = WorkMeter::unlimited) {
   return meter.steps();
 }
 
-/// Each loop whose time grows faster than the schema's length.
+/// Each loop whose time grows faster than the schema's length must charge the
+/// meter.
 TEST(JsonSchemaRefusalTest, LongLoopsChargeTheMeter) {
   std::string low = "{\"enum\": [" + listOf(0, 1000, "", "") + "]}";
   std::string high = "{\"enum\": [" + listOf(1000, 2000, "", "") + "]}";
-  // Each value is compared with each.
+  // Each value is compared with each other one.
   EXPECT_GE(stepsOf("{\"oneOf\": [" + low + "," + high + "]}"), 1'000'000u);
   EXPECT_GE(stepsOf("{\"allOf\": [" + low + "," + high + "]}"), 1'000'000u);
   std::string names = "[" + listOf(0, 1000, "\"m", "\"") + "]";
@@ -433,13 +436,13 @@ TEST(JsonSchemaRefusalTest, LongLoopsChargeTheMeter) {
             4000u);
   std::string patterns = listOf(0, 50, "\"^p", "$\": {}");
   EXPECT_GE(stepsOf("{\"patternProperties\": {" + patterns + "}}"), 1000u);
-  // Twice for each set of strings that is left: 1, 2, 4, ... of them.
+  // The work doubles with the remaining sets of strings: 1, 2, 4, ...
   EXPECT_GE(stepsOf("{\"oneOf\": [{\"type\": \"string\"}" + dividingStrings(7) +
                     "]}"),
             150u);
-  // The automaton of what has been read.
+  // The automaton of the text that has been read.
   EXPECT_GE(stepsOf(R"({"const": ")" + std::string(5000, 'x') + "\"}"), 5000u);
-  // Where the meter ends the work, little more is done.
+  // After the meter has ended the work, little more is done.
   EXPECT_LT(stepsOf("{\"oneOf\": [" + low + "," + high + "]}", 100'000),
             110'000u);
 }
@@ -458,7 +461,7 @@ TEST(JsonSchemaRefusalTest, WorkGrowsWithTheNumberOfMembers) {
   EXPECT_LE(2 * many, 5 * few);
 }
 
-/// The pointer of each member has its name in it.
+/// The pointer of each member contains its name.
 TEST(JsonSchemaRefusalTest, LongNamesAreCutShort) {
   std::string error = errorOf("{\"properties\": {\"" +
                               std::string(100000, 'x') + "\": {\"not\": {}}}}");

@@ -1,4 +1,4 @@
-//===- JsonSchemaTest.cpp - what schemas let be written -------------------===//
+//===- JsonSchemaTest.cpp - tests of the texts that schemas allow ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -80,7 +80,7 @@ TEST(JsonSchemaTest, PatternsAndFormats) {
   check(R"({"type": "string", "pattern": "^[A-Z]{2}-\\d+$"})",
         {"\"AB-1\"", "\"XY-123\""}, {"\"A-1\"", "\"AB-\"", "\"AB-1x\""});
   check(R"({"pattern": "b"})", {"\"abc\"", "\"b\""}, {"\"ac\"", "1"});
-  // What JSON escapes is matched as it is meant.
+  // An escaped character matches as the character that it means.
   check(R"({"pattern": "^[\\n\"\\\\\\x01\\t]+$"})", {R"("\n\"\\\t\u0001")"},
         {"\"n\"", "\"\n\"", R"("\u0002")"});
   check(R"({"pattern": "^.\\u00e9$"})", {"\"éé\"", "\"aé\""}, {"\"ae\""});
@@ -218,7 +218,7 @@ TEST(JsonSchemaTest, NumbersOfProperties) {
             "minProperties": 2, "maxProperties": 3})",
         {R"({"a":1,"b":1})", R"({"a":1,"b":1,"c":2})"},
         {R"({"a":1})", R"({"a":1,"b":1,"c":1,"d":1})"});
-  // What the schema does not name may come twice, and is one property then.
+  // A property that the schema does not name may come twice, and counts as one.
   check(
       R"({"properties": {"a": {}, "b": {}}, "minProperties": 3,
             "patternProperties": {"^x": {}}})",
@@ -233,7 +233,7 @@ TEST(JsonSchemaTest, UnevaluatedProperties) {
   check(R"({"type": "object", "unevaluatedProperties": false,
             "properties": {"a": {}}, "patternProperties": {"^x": {}}})",
         {"{}", R"({"a":1})", R"({"a":1,"x":2,"xy":3})"}, {R"({"b":1})"});
-  // Parts that hold for the same value count, the ones that were chosen.
+  // Schemas that hold for the same value count, if they were chosen.
   check(R"({"type": "object", "unevaluatedProperties": false,
             "properties": {"a": {}}, "allOf": [{"properties": {"b": {}}}],
             "anyOf": [{"properties": {"c": {"const": 1}}, "required": ["c"]},
@@ -244,7 +244,7 @@ TEST(JsonSchemaTest, UnevaluatedProperties) {
   check(R"({"unevaluatedProperties": false,
             "allOf": [{"type": "object", "additionalProperties": {}}]})",
         {R"({"a":1})"}, {"1"});
-  // Those beside it do not.
+  // Schemas beside them do not count.
   check(R"({"properties": {"a": {}}, "allOf": [{"properties": {"b": {}},
             "unevaluatedProperties": false}]})",
         {"{}", R"({"b":1})"}, {R"({"a":1})"});
@@ -301,16 +301,16 @@ TEST(JsonSchemaTest, UniqueItems) {
   check(R"({"prefixItems": [{"enum": [1, 2]}, {"enum": [2, 3]}],
             "uniqueItems": true})",
         {"[1,2]", "[1,3]", "[2,3]"}, {"[2,2]", "[1]", "[1,2,3]"});
-  // A cast from one kind of number to another would make these equal.
+  // Conversion from one kind of number to the other would make these equal.
   check(R"({"items": {"enum": [-1, 18446744073709551615]},
             "uniqueItems": true})",
         {"[-1,18446744073709551615]", "[18446744073709551615,-1]"},
         {"[-1,-1]", "[18446744073709551615,18446744073709551615]"});
-  // Two of many.
+  // Two of many values.
   check(R"({"items": {"enum": [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]},
             "uniqueItems": true, "maxItems": 2})",
         {"[16,1]", "[7]"}, {"[16,16]", "[1,2,3]"});
-  // One item cannot be there twice.
+  // A single item is always unique.
   check(R"({"items": {"type": "string"}, "maxItems": 1, "uniqueItems": true})",
         {"[]", "[\"a\"]"}, {"[\"a\",\"b\"]"});
   check(R"({"type": "array", "uniqueItems": true, "maxItems": 0})", {"[]"},
@@ -362,7 +362,7 @@ TEST(JsonSchemaTest, AllOfMerges) {
                                       "a": {"type": "integer"}}}]})",
         {R"({"a":1})", R"({"a":2,"b":null})"},
         {R"({"a":0})", R"({"a":1.5})", R"({"b":null})"});
-  // What one of them closes stays closed.
+  // What one of the schemas closes stays closed.
   check(R"({"allOf": [{"properties": {"a": {}}, "additionalProperties": false},
                       {"properties": {"a": {}, "b": {}}}]})",
         {"{}", R"({"a":1})"}, {R"({"b":1})", R"({"a":1,"b":1})"});
@@ -405,7 +405,7 @@ TEST(JsonSchemaTest, References) {
         {"{}", R"({"id":1,"sub":{}})"});
 }
 
-/// A reference is to the nearest schema above it that has a name.
+/// A reference is relative to the nearest schema above it that has an $id.
 TEST(JsonSchemaTest, ReferencesOfNamedParts) {
   check(R"({"$id": "https://example.org/x",
             "$defs": {"z": {"const": "outer"},

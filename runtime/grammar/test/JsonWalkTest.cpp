@@ -1,14 +1,14 @@
-//===- JsonWalkTest.cpp - what masks let be written is valid --------------===//
+//===- JsonWalkTest.cpp - tests that masks allow only valid JSON ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Random tokens that the masks of schemas allow, until the text ends. On the
-// way every token's bit is compared with what a match of its bytes says; in the
-// end the text is parsed by a JSON library, and checked by a validator that
-// shares nothing with the compiler of schemas.
+// Takes random tokens that the masks of schemas allow, until the text ends. On
+// the way, every token's bit is compared with a match of the token's bytes. At
+// the end, a JSON library parses the text, and a validator that shares no code
+// with the compiler of schemas checks it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +26,9 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// Keywords of the schemas here, without formats. Exclusive bounds count as
-/// the others: a number of many digits may be rounded to one.
+/// Validates the keywords of the schemas here, except formats. Exclusive bounds
+/// count as inclusive ones, since a number of many digits may be rounded to a
+/// bound.
 class Validator {
 public:
   explicit Validator(const ordered_json &root) : root(root) {}
@@ -175,7 +176,8 @@ private:
   const ordered_json &root;
 };
 
-/// Bytes, words and pieces of JSON; enough for subtrees that are taken at once.
+/// Returns bytes, words and pieces of JSON; enough for subtrees that are
+/// accepted at once.
 std::vector<std::string> makeVocabulary() {
   std::vector<std::string> tokens;
   for (int byte = 0; byte < 256; ++byte)
@@ -198,7 +200,7 @@ std::vector<std::string> makeVocabulary() {
   return tokens;
 }
 
-/// The text that a random walk ends with; nothing where it went on too long.
+/// Returns the text of a random walk; nothing if the walk was too long.
 std::optional<std::string> walk(const std::shared_ptr<const TokenGrammar> &it,
                                 std::mt19937 &random) {
   constexpr int max = 300, patient = 20;
@@ -235,8 +237,8 @@ std::optional<std::string> walk(const std::shared_ptr<const TokenGrammar> &it,
   return std::nullopt;
 }
 
-/// Strings with lengths, which end in the middle of tokens, what must match one
-/// schema of several, and items that must differ.
+/// Schemas of strings with lengths, which end inside tokens, of values that
+/// must match one schema of several, and of items that must differ.
 constexpr const char *hardSchemas[] = {
     R"({"type": "array", "items": {"$ref": "#/$defs/s"},
         "$defs": {"s": {"type": "string", "minLength": 2, "maxLength": 30}}})",
@@ -267,7 +269,7 @@ constexpr const char *hardSchemas[] = {
     R"({"type": "array", "items": {"enum": ["a", "b", 1, null, "ke"]},
         "uniqueItems": true, "minItems": 2})"};
 
-/// Those of schema_cases.json as well.
+/// Returns these schemas and those of schema_cases.json.
 std::vector<ordered_json> schemas() {
   std::ifstream file(SLUICE_GRAMMAR_TEST_DATA "/schema_cases.json");
   std::vector<ordered_json> out;
@@ -297,7 +299,7 @@ TEST(JsonWalkTest, WhatIsWrittenIsValid) {
           << schema << " wrote " << *text;
     }
   }
-  // Some go on in arrays of arrays; most do not.
+  // Some walks continue in arrays of arrays; most do not.
   EXPECT_GT(walks, 300);
   EXPECT_GT(ended, walks * 3 / 4);
 }

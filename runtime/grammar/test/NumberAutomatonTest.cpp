@@ -1,11 +1,12 @@
-//===- NumberAutomatonTest.cpp - numbers within bounds --------------------===//
+//===- NumberAutomatonTest.cpp - tests of ranges of numbers ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Compares with 128-bit arithmetic on the same numbers, scaled to integers.
+// Compares automata with 128-bit arithmetic on the same numbers, scaled to
+// integers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,9 +21,9 @@ using namespace sluice::grammar;
 
 namespace {
 
-constexpr int scale = 4; // digits behind the point that are compared
+constexpr int scale = 4; // digits after the point that are compared
 
-/// A number times 10^scale, as a test's text writes it.
+/// Returns a number times 10^scale, from its text.
 __int128 scaled(const std::string &text) {
   size_t at = text[0] == '-';
   __int128 value = 0;
@@ -42,7 +43,8 @@ std::string randomNumber(std::mt19937 &random, bool integer) {
   size_t digits = 1 + random() % 4;
   std::string whole;
   for (size_t i = 0; i < digits; ++i)
-    whole += static_cast<char>('0' + random() % 3 * 4); // 0, 4, 8: many ties
+    // 0, 4 or 8, which gives many ties.
+    whole += static_cast<char>('0' + random() % 3 * 4);
   whole.erase(0, std::min(whole.find_first_not_of('0'), whole.size() - 1));
   text += whole;
   size_t behind = integer ? 0 : random() % (scale + 1);
@@ -165,7 +167,7 @@ TEST(NumberAutomatonTest, WritesPlainDecimalsOnly) {
   EXPECT_FALSE(automata.positive.contains(std::string(21, '9')));
   EXPECT_TRUE(automata.positive.contains("1." + std::string(20, '9')));
   EXPECT_FALSE(automata.positive.contains("1." + std::string(21, '9')));
-  // A bound of more digits makes room for itself.
+  // A bound with more digits allows more digits.
   NumberRange large;
   large.min = {{decimal("1e30")}};
   EXPECT_TRUE(numberAutomata(large, anyWork())

@@ -1,4 +1,4 @@
-//===- PatternTest.cpp - regular expressions of JSON schemas --------------===//
+//===- PatternTest.cpp - tests of regular expressions of schemas ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -202,7 +202,7 @@ TEST(PatternTest, Formats) {
   EXPECT_FALSE(formatPattern(""));
 }
 
-/// All of the work is charged, and what is made holds bytes until it is gone.
+/// All work is charged, and an automaton holds bytes until it is destroyed.
 TEST(PatternTest, AutomataChargeTheMeter) {
   constexpr size_t max = 5000;
   const std::string long_ = "^.{0,5000}$";

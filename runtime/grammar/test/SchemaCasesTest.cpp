@@ -1,11 +1,12 @@
-//===- SchemaCasesTest.cpp - schemas against another validator ------------===//
+//===- SchemaCasesTest.cpp - compares schemas with a validator ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// schema_cases.json was made with Python's jsonschema by make_schema_cases.py.
+// Checks schema_cases.json, which make_schema_cases.py has made with Python's
+// jsonschema.
 //
 //===----------------------------------------------------------------------===//
 

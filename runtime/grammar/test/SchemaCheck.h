@@ -1,4 +1,4 @@
-//===- SchemaCheck.h - what a schema lets be written ----------------------===//
+//===- SchemaCheck.h - checks the texts that a schema allows --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ namespace sluice::grammar {
 
 using Texts = std::vector<std::string>;
 
-/// Checks which texts the schema lets be written.
+/// Checks that the schema allows the texts `in`, and none of the texts `out`.
 inline void check(std::string_view schema, const Texts &in, const Texts &out) {
   auto parsed = nlohmann::ordered_json::parse(schema, nullptr, false);
   ASSERT_FALSE(parsed.is_discarded()) << schema;

@@ -1,4 +1,4 @@
-//===- SchemaExclusiveTest.cpp - what fits one schema of a oneOf ----------===//
+//===- SchemaExclusiveTest.cpp - tests of oneOf ---------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@ TEST(SchemaExclusiveTest, SchemasThatKeepApart) {
                "required": ["kind"]}]})",
         {R"({"kind":"a","x":1})", R"({"kind":"b"})"},
         {R"({"kind":"c"})", R"({"kind":"a","y":1})"});
-  // Nothing that is written for one has what the other requires.
+  // No object that is written for one schema has what the other requires.
   check(R"({"oneOf": [
               {"properties": {"a": {}}, "required": ["a"]},
               {"properties": {"b": {}}, "required": ["b"]}]})",
@@ -44,7 +44,7 @@ TEST(SchemaExclusiveTest, ValuesThatMatchOne) {
   check(R"({"oneOf": [{"enum": ["a", "bb", 7]},
                       {"type": "string", "maxLength": 1}]})",
         {"\"bb\"", "7", "\"c\"", "\"\""}, {"\"a\""});
-  // Members in another order are the same value, and so is 1.0.
+  // Objects with members in another order are equal, and so are 1.0 and 1.
   check(R"({"oneOf": [{"const": {"a": 1, "b": 2}},
                       {"enum": [{"b": 2, "a": 1.0}, 3]}]})",
         {"3"}, {R"({"a":1,"b":2})", R"({"b":2,"a":1})"});
@@ -56,7 +56,7 @@ TEST(SchemaExclusiveTest, ValuesThatMatchOne) {
         {"\"\"", "\"abcdef\""}, {"null", "\"a\"", "\"abcde\""});
 }
 
-/// Whether two of them are the same value is decided without rounding.
+/// Whether two numbers are equal is decided without rounding.
 TEST(SchemaExclusiveTest, LargeNumbersAreComparedExactly) {
   check(R"({"oneOf": [{"const": -1}, {"const": 18446744073709551615}]})",
         {"-1", "18446744073709551615"}, {"1"});
@@ -71,7 +71,7 @@ TEST(SchemaExclusiveTest, LargeNumbersAreComparedExactly) {
   check(R"({"oneOf": [{"const": 9007199254740992},
                       {"enum": [9007199254740992.0, 7]}]})",
         {"7"}, {"9007199254740992", "9.007199254740992e+15"});
-  // These doubles are past all integers of the two kinds.
+  // These doubles exceed all integers of both kinds.
   check(R"({"oneOf": [{"const": 18446744073709551615}, {"const": 1},
                       {"const": 18446744073709551616.0}]})",
         {"18446744073709551615", "1.8446744073709552e+19"}, {});
@@ -98,13 +98,14 @@ TEST(SchemaExclusiveTest, NumbersAndStringsThatMatchOne) {
                        "maxLength": 6}]})",
         {"\"a\"", "\"ab\"", "\"ABC\"", "\"abcdefg\"", "\"1234567\""},
         {"\"abc\"", "\"abcdef\"", "\"A\"", "\"\""});
-  // Nothing is left of the second.
+  // Nothing of the second schema is left.
   check(R"({"oneOf": [{"type": "string"}, {"type": "string", "minLength": 2},
                       {"type": "null"}]})",
         {"\"a\"", "\"\"", "null"}, {"\"ab\""});
 }
 
-/// The schemas of the inner oneOf keep apart, so that it is as good as anyOf.
+/// The schemas of the inner oneOf exclude each other, so it is equivalent to
+/// anyOf.
 TEST(SchemaExclusiveTest, OneOfWithinOneOf) {
   check(R"({"oneOf": [{"type": "string"}, {"oneOf": [
               {"type": "string", "maxLength": 2},
@@ -138,7 +139,7 @@ TEST(SchemaExclusiveTest, OneOfWithinOneOf) {
                  "required": ["kind"]}]}]})",
         {R"({"x":1})", R"({"kind":"a"})", R"({"kind":"b"})"},
         {R"({"kind":"a","x":1})", R"({"kind":"c"})"});
-  // A member that only the second requires, and the first does not allow.
+  // A member that only the second schema requires, and the first forbids.
   check(R"({"oneOf": [
               {"type": "object", "properties": {"a": {}, "b": {}, "x": {}},
                "required": ["x"]},
@@ -161,7 +162,7 @@ TEST(SchemaExclusiveTest, ObjectsThatMatchOne) {
                       {"required": ["c"]}], "additionalProperties": false})",
         {R"({"a":1})", R"({"b":1})", R"({"c":1})"},
         {"{}", R"({"a":1,"c":1})", R"({"a":1,"b":1,"c":1})"});
-  // The member that tells them apart has to be there.
+  // The member that distinguishes the schemas must be present.
   check(R"({"oneOf": [
               {"properties": {"kind": {"const": "a"}, "x": {}}},
               {"properties": {"kind": {"const": "b"}, "x": {}}}]})",
@@ -175,7 +176,7 @@ TEST(SchemaExclusiveTest, ObjectsThatMatchOne) {
             "oneOf": [{"required": ["a"]}, {"required": ["b"]}]})",
         {R"({"a":1})", R"({"b":1})", R"({"a":1,"c":2})"},
         {"{}", R"({"a":1,"b":1})", R"({"c":1})"});
-  // Through references, and within another choice.
+  // Schemas behind references, and inside another choice.
   check(R"({"$defs": {"a": {"required": ["a"]}, "b": {"required": ["b"]}},
             "type": "object", "properties": {"a": {}, "b": {}},
             "oneOf": [{"anyOf": [{"$ref": "#/$defs/a"}, {"required": ["c"]}]},

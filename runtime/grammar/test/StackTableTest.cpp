@@ -1,4 +1,4 @@
-//===- StackTableTest.cpp - the stack of a match --------------------------===//
+//===- StackTableTest.cpp - tests of the stacks of a match ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ namespace {
 constexpr uint32_t none = StackTable::none;
 using Edges = std::vector<StackTable::Edge>;
 
-/// Adds an entry, which refers to its parents, and a reference to it.
+/// Adds an entry, which refers to its parents, and a reference to the entry.
 uint32_t add(StackTable &table, const Edges &edges, uint32_t depth = 0) {
   uint64_t hash = StackTable::hashOf(edges);
   EXPECT_EQ(table.find(edges, hash), none);
@@ -49,7 +49,7 @@ TEST(StackTableTest, AnEntryGoesWithItsLastReference) {
   StackTable table;
   uint32_t base = add(table, {{1, none}});
   uint32_t top = add(table, {{2, base}, {3, base}});
-  table.release(base); // the one above holds it
+  table.release(base); // the entry above holds it
   EXPECT_EQ(table.size(), 2u);
   table.addReference(top);
   table.release(top);
@@ -67,13 +67,13 @@ TEST(StackTableTest, ReusesSlotsAndSurvivesGrowth) {
     uint32_t highest = 0;
     for (uint32_t i = 1; i < 100000; ++i) {
       uint32_t next = add(table, {{i, top}}, i);
-      table.release(top); // held by the one above
+      table.release(top); // held by the entry above
       top = next;
       highest = std::max(highest, top);
     }
     EXPECT_EQ(table.size(), 100000u);
     EXPECT_LT(highest, 100000u);
-    table.release(top); // all of them, without recursion
+    table.release(top); // frees all entries, without recursion
     EXPECT_EQ(table.size(), 0u);
   }
 }

@@ -1,4 +1,4 @@
-//===- StringLengthTest.cpp - patterns and formats with a length ----------===//
+//===- StringLengthTest.cpp - tests of string lengths with patterns -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -84,14 +84,14 @@ TEST(StringLengthTest, Bounds) {
   EXPECT_TRUE(matches(min, "\"" + repeat("ab", 20000) + "\""));
   EXPECT_TRUE(matches(min, "\"" + repeat("ab", 30000) + "\""));
   EXPECT_FALSE(matches(min, "\"" + repeat("ab", 19999) + "\""));
-  // What can grow no further must be long enough when it begins to end.
+  // A string that can grow no further must be long enough when its end begins.
   Grammar tail = schema({{"pattern", "^a+b?$"}, {"minLength", 5}});
   EXPECT_EQ(match(tail, "\"aaab"), Match::None);
   EXPECT_TRUE(matches(tail, "\"aaaab\""));
   Grammar empty = schema({{"pattern", "^a*$"}, {"maxLength", 0}});
   EXPECT_TRUE(matches(empty, "\"\""));
   EXPECT_EQ(match(empty, "\"a"), Match::None);
-  // As good as no bound: no answer is as long.
+  // This counts as no bound, since no answer is as long.
   EXPECT_TRUE(matches(
       schema({{"type", "string"}, {"maxLength", 9007199254740992}}), "\"ab\""));
   Grammar names = schema(
@@ -102,10 +102,10 @@ TEST(StringLengthTest, Bounds) {
 }
 
 //===----------------------------------------------------------------------===//
-// Every mask on random walks against a slow search.
+// Compares every mask on random walks with a slow search
 //===----------------------------------------------------------------------===//
 
-/// A character, and how JSON spells it; no spelling begins another.
+/// A character and its spelling in JSON. No spelling begins another.
 struct Letter {
   const char *text;
   const char *pattern;
@@ -119,8 +119,8 @@ constexpr Letter letters[] = {{"a", "a", "a"},
                               {"\"", "\"", "\\\""},
                               {"\x01", "\\x01", "\\u0001"}};
 
-/// Whether a text can be a prefix of a string of a pattern, with a length
-/// between two bounds.
+/// Decides whether a text can be a prefix of a string that matches a pattern
+/// and has a length between two bounds.
 class Search {
 public:
   Search(const TextAutomaton &automaton, size_t min, std::optional<size_t> max)
@@ -211,10 +211,10 @@ private:
   const TextAutomaton &automaton;
   size_t min;
   std::optional<size_t> max;
-  std::map<WalkState, bool> ends; ///< of canEnd()
+  std::map<WalkState, bool> ends; ///< for canEnd()
 };
 
-/// A regular expression over the letters.
+/// Returns a regular expression over the letters.
 std::string randomPattern(std::mt19937 &random, int depth) {
   auto letter = [&] {
     return std::string(letters[random() % std::size(letters)].pattern);
@@ -276,7 +276,7 @@ void walk(const std::vector<std::string> &vocabulary,
       if (wanted)
         allowed.push_back(token);
     }
-    // There is always a way to go on, but behind the end.
+    // There is always a way to go on, except after the end.
     ASSERT_EQ(allowed.empty(), state.isComplete()) << text;
     if (allowed.empty())
       return;

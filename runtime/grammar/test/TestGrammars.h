@@ -1,4 +1,4 @@
-//===- TestGrammars.h - what tests of grammars share ----------------------===//
+//===- TestGrammars.h - helpers for tests of grammars ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,17 +19,18 @@
 
 namespace sluice::grammar {
 
-/// As for a request, but for the time, which a busy machine takes more of.
+/// The limits of a request without the time, of which a busy machine needs
+/// more.
 inline constexpr WorkMeter::Limits untimedGrammarWork = {
     .steps = maxGrammarWork.steps, .bytes = maxGrammarWork.bytes};
 
-/// For work that may cost anything.
+/// A meter for work without limits.
 inline WorkMeter &anyWork() {
   static WorkMeter meter({});
   return meter;
 }
 
-/// A vocabulary of these tokens; the last one ends a text.
+/// Makes a vocabulary of `tokens` and one more token, which ends a text.
 inline std::shared_ptr<const TokenTrie>
 makeTrie(const std::vector<std::string> &tokens) {
   std::vector<std::string_view> views(tokens.begin(), tokens.end());
@@ -40,7 +41,7 @@ makeTrie(const std::vector<std::string> &tokens) {
   return std::make_shared<const TokenTrie>(trie.take());
 }
 
-/// Token b is the byte b; 256 ends a text.
+/// Returns a vocabulary in which token b is the byte b, and 256 ends a text.
 inline std::shared_ptr<const TokenTrie> byteTrie() {
   static const std::shared_ptr<const TokenTrie> trie = [] {
     std::vector<std::string> bytes;
@@ -51,7 +52,8 @@ inline std::shared_ptr<const TokenTrie> byteTrie() {
   return trie;
 }
 
-/// What a grammar makes of a text.
+/// How much of a text a grammar matches: not even a beginning, a beginning, or
+/// the whole text.
 enum class Match { None, Prefix, Whole };
 
 inline Match match(const Grammar &grammar, std::string_view text) {

@@ -1,4 +1,4 @@
-//===- TokenTrieTest.cpp - a vocabulary by its bytes ----------------------===//
+//===- TokenTrieTest.cpp - tests of a vocabulary as a trie ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ namespace {
 
 using Views = std::vector<std::string_view>;
 
-/// Every token's bytes, read off the nodes on the way to it.
+/// Returns every token's bytes, as read from the nodes on its path.
 std::map<TokenId, std::string> readOff(const TokenTrie &trie) {
   std::map<TokenId, std::string> out;
   std::string path;
@@ -58,7 +58,7 @@ TEST(TokenTrieTest, SkipLeadsBehindTheSubtree) {
   for (int i = 0; i < 500; ++i) {
     std::string token;
     for (size_t length = random() % 6; token.size() < length;)
-      token += static_cast<char>(random() % 3 + 254); // wraps past 255
+      token += static_cast<char>(random() % 3 + 254); // wraps around after 255
     tokens.push_back(token);
   }
   Expected<TokenTrie> trie =
@@ -93,8 +93,10 @@ TEST(TokenTrieTest, KnowsWhatLiesBelow) {
   EXPECT_EQ(trie->heightOf(1), 2u);
   EXPECT_EQ(trie->classesBelow(3), 0u);
   EXPECT_EQ(trie->heightOf(3), 0u);
-  EXPECT_EQ(trie->classesBelow(4), bit(wide)); // cut, but the start of one
-  EXPECT_EQ(trie->classesBelow(5), bit(wide) | bit(broken)); // within one
+  // Incomplete, but the start of a character.
+  EXPECT_EQ(trie->classesBelow(4), bit(wide));
+  // Inside a character.
+  EXPECT_EQ(trie->classesBelow(5), bit(wide) | bit(broken));
   EXPECT_EQ(trie->classesBelow(7), bit(broken)); // C3 needs another byte
   EXPECT_EQ(trie->classesBelow(9), bit(broken)); // no surrogates
   EXPECT_EQ(trie->classesBelow(11), bit(wide) | bit(broken));
