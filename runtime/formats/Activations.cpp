@@ -1,4 +1,4 @@
-//===- Activations.cpp - rows between stages, in 16 or 32 bits ------------===//
+//===- Activations.cpp - formats of hidden rows between stages ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,16 +18,17 @@ namespace {
 
 constexpr int64_t lanes = 8;
 
-/// What a floatToHalf in hardware takes; every CPU since 2013 has it.
+/// Returns whether the CPU converts halves in hardware; every CPU since 2013
+/// does.
 bool hasHalfInstructions() {
   static const bool has =
       __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c");
   return has;
 }
 
-/// Both do what they can in whole vectors and return how much that is. Their
-/// bits are those of floatToHalf and halfToFloat, but for signalling NaNs,
-/// which become quiet.
+/// Both functions convert as many numbers as fit in whole vectors and return
+/// that count. Their bits are those of floatToHalf() and halfToFloat(), except
+/// for signalling NaNs, which become quiet.
 __attribute__((target("avx,f16c"))) int64_t encodeHalfVectors(const float *src,
                                                               uint8_t *dst,
                                                               int64_t count) {
@@ -69,11 +70,11 @@ void decodeHalves(const uint8_t *src, float *dst, int64_t count) {
 }
 
 void copyFloats(const void *src, void *dst, int64_t count) {
-  if (count > 0) // Of nothing there may be no address.
+  if (count > 0) // without elements, the pointers may be null
     std::memcpy(dst, src, static_cast<size_t>(count) * sizeof(float));
 }
 
-/// As floatToBfloat, but written so that the compiler makes vectors of it.
+/// Like floatToBfloat(), but written so that the compiler vectorizes it.
 void encodeBfloats(const float *src, uint8_t *dst, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     uint32_t bits = std::bit_cast<uint32_t>(src[i]);

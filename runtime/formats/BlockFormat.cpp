@@ -54,15 +54,15 @@ std::optional<uint64_t> sluice::rowBytes(Format format, int64_t elements) {
   return bytes;
 }
 
-/// Whether the half or bfloat at `p` has a finite value: not all ones in the
-/// exponent bits that `mask` names.
+/// Returns whether the half or bfloat at `p` is finite: not all bits of the
+/// exponent, which `mask` selects, are set.
 static bool isFinite16(const uint8_t *p, uint16_t mask) {
   uint16_t bits;
   std::memcpy(&bits, p, sizeof(bits));
   return (bits & mask) != mask;
 }
 
-/// Of `count` numbers, one at the same place in every `stride` bytes.
+/// Returns whether `count` numbers, one in every `stride` bytes, are finite.
 template <int64_t stride>
 static bool allFinite16(const uint8_t *p, int64_t count, uint16_t mask) {
   bool finite = true;
@@ -81,8 +81,8 @@ static bool allFinite32(const uint8_t *p, int64_t count) {
   return finite;
 }
 
-/// Whether the block has no NaN and a scale with which all of e4m3's numbers
-/// are finite.
+/// Returns whether the block has no NaN, and a scale with which all e4m3
+/// numbers are finite.
 static bool isFinite(const BlockE4M3 &block) {
   bool finite = std::isfinite(block.d * largestE4M3);
   for (uint8_t number : block.qs)
@@ -90,10 +90,10 @@ static bool isFinite(const BlockE4M3 &block) {
   return finite;
 }
 
-// The bits of an exponent, all of them set where the number is not finite.
+// The bits of an exponent; all of them are set in a number that is not finite.
 static constexpr uint16_t halfExponent = 0x7c00, bfloatExponent = 0x7f80;
 
-/// Of blocks that begin with a scale and a minimum.
+/// Returns whether the scale and minimum at the start of each block are finite.
 template <typename Block>
 static bool allFinitePairs(const uint8_t *p, int64_t blocks) {
   return allFinite16<sizeof(Block)>(p, blocks, halfExponent) &&

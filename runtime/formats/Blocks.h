@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The blocks of GGUF files and that of e4m3, field by field, little endian,
-// without padding, plus the decoding of the packed 6-bit scales of k-quants.
-// Copy a block out of the file with std::memcpy before reading its fields.
+// The blocks of GGUF files and of e4m3, field by field, little endian, without
+// padding; and the decoding of the packed 6-bit scales of k-quants. Copy a
+// block out of the file with std::memcpy before you read its fields.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,7 +56,7 @@ struct BlockQ4K {
   uint8_t qs[128];
 };
 
-/// As q4_k; bit s of qh[i] is bit 4 of element 32*s + i.
+/// Like q4_k; bit s of qh[i] is bit 4 of element 32*s + i.
 struct BlockQ5K {
   uint16_t d, dmin;
   uint8_t scales[12];
@@ -64,10 +64,10 @@ struct BlockQ5K {
   uint8_t qs[128];
 };
 
-/// Per half h of 128 elements: byte 64*h + i of ql holds element 128*h + i in
-/// its low and element 128*h + 64 + i in its high nibble; bits 2*t of byte
-/// 32*h + i of qh are bits 4 and 5 of element 128*h + 32*t + i. scales[s] is
-/// that of elements 16*s .. 16*s + 15.
+/// For each half h of 128 elements: byte 64*h + i of ql holds element 128*h + i
+/// in its low and element 128*h + 64 + i in its high nibble; bits 2*t and 2*t +
+/// 1 of byte 32*h + i of qh are bits 4 and 5 of element 128*h + 32*t + i.
+/// scales[s] is the scale of elements 16*s .. 16*s + 15.
 struct BlockQ6K {
   uint8_t ql[128];
   uint8_t qh[64];
@@ -75,7 +75,7 @@ struct BlockQ6K {
   uint16_t d;
 };
 
-/// Numbers as Float8.h has them.
+/// The numbers are those of Float8.h.
 struct BlockE4M3 {
   float d;
   uint8_t qs[128];
@@ -91,7 +91,8 @@ struct SubScale {
   uint8_t scale, min;
 };
 
-/// The 6-bit scale and minimum of sub-block `index` (0..7) of a k-quant.
+/// Returns the 6-bit scale and minimum of sub-block `index` (0..7) of a
+/// k-quant.
 inline SubScale kSubScale(const uint8_t (&scales)[12], int index) {
   if (index < 4)
     return {uint8_t(scales[index] & 63), uint8_t(scales[index + 4] & 63)};
@@ -100,7 +101,7 @@ inline SubScale kSubScale(const uint8_t (&scales)[12], int index) {
           uint8_t((low >> 4) | ((scales[index] >> 6) << 4))};
 }
 
-/// The element (0..63, before 32 is taken off) of a q6_k block.
+/// Returns an element of a q6_k block (0..63, before 32 is subtracted).
 inline uint8_t q6KElement(const BlockQ6K &block, int element) {
   int half = element / 128, within = element % 128;
   uint8_t low = block.ql[64 * half + within % 64] >> (within / 64 * 4);

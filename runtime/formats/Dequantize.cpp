@@ -1,12 +1,13 @@
-//===- Dequantize.cpp - values of stored rows -----------------------------===//
+//===- Dequantize.cpp - dequantizes stored rows ---------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Every product and sum here is a single float operation, in ggml's order where
-// the format is its, so the values are the same bit for bit.
+// Converts stored rows to floats. Every product and sum is a single float
+// operation, in ggml's order for ggml's formats, so the values are the same bit
+// for bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +42,7 @@ static void dequantize(const BlockQ41 &block, float *dst) {
   }
 }
 
-/// Element i (0..31) of a q5_0 or q5_1 block, 0..31.
+/// Returns element i (0..31) of a q5_0 or q5_1 block as a number from 0 to 31.
 template <typename Block> static int q5Element(const Block &block, int i) {
   int low = i < 16 ? block.qs[i] & 15 : block.qs[i - 16] >> 4;
   return low | ((block.qh[i / 8] >> (i % 8) & 1) << 4);

@@ -16,8 +16,8 @@ float sluice::e4m3ToFloat(uint8_t bits) {
   uint16_t sign = uint16_t((bits & 0x80) << 8), magnitude = bits & 0x7f;
   if (magnitude == 0x7f)
     return halfToFloat(sign | 0x7e00);
-  // Moved into place, the bits are those of a half 2^8 times smaller; for
-  // subnormal numbers too.
+  // Shifted into place, the bits are those of a half 2^8 times smaller, also
+  // for subnormal numbers.
   return halfToFloat(uint16_t(sign | magnitude << 7)) * 256;
 }
 

@@ -1,4 +1,4 @@
-//===- Float8.h - the 8-bit numbers e4m3 ----------------------------------===//
+//===- Float8.h - the 8-bit floating-point format e4m3 --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // OCP's E4M3 (8-bit Floating Point Specification, revision 1.0): a sign, four
-// bits of exponent with bias 7, three of mantissa; no infinities; magnitude
-// 0x7f is NaN, 0x7e the largest, 448; the smallest is 2^-9.
+// bits of exponent with bias 7, and three of mantissa. There are no infinities.
+// Magnitude 0x7f is NaN, 0x7e is the largest number, 448; the smallest is 2^-9.
+// All functions here are pure.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,19 +21,19 @@ namespace sluice {
 
 constexpr float largestE4M3 = 448;
 
-/// The scale of a block whose largest magnitude is `largest`: that becomes 448.
-/// The least numbers have no scale by which they can be divided; such blocks
-/// are zeros, under a scale of 1. Pure, as all here.
+/// Returns the scale of a block whose largest magnitude is `largest`, so that
+/// it becomes 448. Magnitudes near 0 have no scale by which they can be
+/// divided; such a block is all zeros, with a scale of 1.
 constexpr float scaleOfE4M3(float largest) {
   const float scale = largest / largestE4M3;
   return scale < 0x1p-120f ? 1 : scale;
 }
 
-/// Exact.
+/// Converts exactly.
 float e4m3ToFloat(uint8_t bits);
 
-/// Rounded to nearest even; what is beyond the largest, infinities too, becomes
-/// the largest; NaNs stay NaNs, without their sign.
+/// Rounds to nearest even. Values beyond the largest number, also infinities,
+/// become the largest number. A NaN stays a NaN, without its sign.
 uint8_t floatToE4M3(float value);
 
 } // namespace sluice

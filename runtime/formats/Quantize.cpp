@@ -1,4 +1,4 @@
-//===- Quantize.cpp - rows in the formats that are quantised to -----------===//
+//===- Quantize.cpp - quantizes rows --------------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,12 +17,13 @@
 
 using namespace sluice;
 
-/// The element of so many with the largest magnitude, the first of equals; a
-/// NaN or an infinity if there is any, so that the block's scale tells of it.
+/// Returns the element of largest magnitude among `elements`, the first of
+/// equal ones. Returns a NaN or an infinity if there is any, so that it shows
+/// in the block's scale.
 template <int elements> static float extremeOf(const float *src) {
-  // Without its sign, a float's bits order as an integer as its magnitude
-  // does, with infinity and NaNs above all numbers. Two loops, of which the
-  // compiler makes vectors, for one that it cannot.
+  // Without its sign, a float's bits compare as an integer like its magnitude,
+  // with infinity and NaNs above all numbers. The compiler vectorizes these two
+  // loops, but not one that does both.
   uint32_t magnitudes[elements], largest = 0;
   for (int i = 0; i < elements; ++i)
     magnitudes[i] = std::bit_cast<uint32_t>(src[i]) & 0x7fffffff;
@@ -34,11 +35,11 @@ template <int elements> static float extremeOf(const float *src) {
   return src[first];
 }
 
-/// Rounds to the nearest integer, ties away from zero, as std::round does (but
-/// without its call). `value` is well inside the range of int.
+/// Rounds to the nearest integer, ties away from zero, like std::round but
+/// without the call. `value` is well inside the range of int.
 static int roundAway(float value) {
   int whole = int(value);
-  float rest = value - float(whole); // Exact.
+  float rest = value - float(whole); // exact
   return whole + (rest >= 0.5f) - (rest <= -0.5f);
 }
 
@@ -48,8 +49,8 @@ static BlockQ80 quantizeQ80(const float *src) {
   float d = std::fabs(extreme) / 127;
   float inverse = d != 0 ? 1.0f / d : 0.0f;
   block.d = floatToHalf(d);
-  // The inverse of the smallest scales overflows; such blocks are zero once
-  // their scale is a half.
+  // The inverse of the smallest scales overflows. Such blocks are zero once
+  // their scale is rounded to a half.
   if (!std::isfinite(extreme) || !std::isfinite(inverse))
     return block;
   for (int i = 0; i < 32; ++i)

@@ -1,12 +1,12 @@
-//===- RandomRow.cpp - weights without a file -----------------------------===//
+//===- RandomRow.cpp - random weights without a file ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Blocks of quantised formats are made as they are stored, of random integers
-// under a scale that gives the deviation; quantising numbers would take several
+// Blocks of quantised formats are made directly of random integers, with a
+// scale that gives the deviation. Quantising random numbers would take several
 // times as long.
 //
 //===----------------------------------------------------------------------===//
@@ -27,14 +27,14 @@ using namespace sluice;
 
 namespace {
 
-/// A row's words, one after the other.
+/// The random words of a row, in order.
 class Numbers {
 public:
   explicit Numbers(uint64_t key) : key(key) {}
 
   uint64_t next() { return randomWord(key, drawn++); }
 
-  /// Bytes, of which each value is as likely.
+  /// Fills `bytes` with uniformly distributed values.
   void fill(std::span<uint8_t> bytes) {
     for (size_t at = 0; at < bytes.size(); at += 8) {
       uint64_t number = next();
@@ -48,12 +48,13 @@ private:
   uint64_t drawn = 0;
 };
 
-/// The standard deviation of whole numbers in a range of so many.
+/// Returns the standard deviation of `count` successive whole numbers,
+/// uniformly distributed.
 float deviationOf(int count) {
   return std::sqrt((float(count) * float(count) - 1) / 12);
 }
 
-/// The deviation of e4m3's numbers, of which each is as likely.
+/// Returns the standard deviation of e4m3's numbers, uniformly distributed.
 float deviationOfE4M3() {
   float squares = 0;
   for (int bits = 0; bits < 0x7f; ++bits)
@@ -61,30 +62,31 @@ float deviationOfE4M3() {
   return std::sqrt(squares / 0x7f);
 }
 
-/// The mean of the scales that parts of a block have.
+/// The mean of the scales of a block's parts.
 constexpr float meanSubScale = 47.5f;
 
-/// Of blocks whose quants are `count` whole numbers, with scales of their
-/// parts, and the middle of the range at 0.
+/// Returns the scales of blocks whose quants are `count` whole numbers, whose
+/// parts have scales, and whose range is centred on 0.
 RandomUnits partedUnits(float deviation, int count) {
   const float scale = deviation / deviationOf(count) / meanSubScale;
   return {0, floatToHalf(scale), floatToHalf(scale * float(count - 1) / 2)};
 }
 
-/// Fills a block of one scale. `count`: of the numbers that a quant can be.
+/// Fills a block that has one scale. A quant is one of `count` numbers.
 template <typename Block, int count>
 void fillSimple(Block &block, Numbers &numbers, const RandomUnits &units) {
   block.d = floatToHalf(randomScale(numbers.next(), units.unit));
   numbers.fill({reinterpret_cast<uint8_t *>(block.qs), sizeof(block.qs)});
   if constexpr (requires { block.qh; })
     numbers.fill(block.qh);
-  // The middle of the range is 0.
+  // Centres the range on 0.
   if constexpr (requires { block.m; })
     block.m = floatToHalf(-halfToFloat(block.d) * float(count - 1) / 2);
 }
 
-/// Scale and minimum of each of the eight parts of a block: the same number, so
-/// that the middle of its range is 0. The opposite of kSubScale().
+/// Fills in the scale and minimum of each of the eight parts of a block. Both
+/// are the same number, which centres the part's range on 0. Inverse of
+/// kSubScale().
 void fillSubScales(uint8_t (&scales)[12], Numbers &numbers) {
   std::array<uint8_t, 8> parts;
   numbers.fill(parts);
@@ -97,7 +99,7 @@ void fillSubScales(uint8_t (&scales)[12], Numbers &numbers) {
   }
 }
 
-/// The same of one with scales and minima of its parts.
+/// Fills a block whose parts have scales and minima.
 template <typename Block>
 void fillParted(Block &block, Numbers &numbers, const RandomUnits &units) {
   block.d = units.d;
@@ -124,7 +126,7 @@ void fillE4M3(BlockE4M3 &block, Numbers &numbers, const RandomUnits &units) {
     number = randomE4M3(number);
 }
 
-/// Whole blocks, made by one of these functions.
+/// Writes whole blocks with one of the functions above.
 template <typename Block>
 void writeBlocks(void (*fill)(Block &, Numbers &, const RandomUnits &),
                  uint64_t key, const RandomUnits &units, void *to,
@@ -138,7 +140,7 @@ void writeBlocks(void (*fill)(Block &, Numbers &, const RandomUnits &),
   }
 }
 
-/// Numbers about the mean, four of them from each random one.
+/// Writes numbers about the mean, four from each random word.
 void writePlain(Format format, uint64_t key, float mean,
                 const RandomUnits &units, void *to, int64_t elements) {
   constexpr int64_t piece = 256;
@@ -179,7 +181,8 @@ RandomUnits sluice::randomUnits(Format format, const RandomSpread &spread) {
   case Format::E4M3:
     return {deviation / unitOfE4M3};
   default:
-    // Numbers that are spread evenly from -1 to 1 have the root of a third.
+    // Numbers that are uniform from -1 to 1 have a deviation of the square root
+    // of 1/3.
     return {deviation * std::sqrt(3.0f) / 32768};
   }
 }

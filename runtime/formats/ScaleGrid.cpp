@@ -1,4 +1,4 @@
-//===- ScaleGrid.cpp - scales that a file has apart from its numbers ------===//
+//===- ScaleGrid.cpp - scales stored apart from their numbers -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

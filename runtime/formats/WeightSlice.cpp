@@ -1,4 +1,4 @@
-//===- WeightSlice.cpp - a member's part of a weight ----------------------===//
+//===- WeightSlice.cpp - a group member's part of a weight ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,8 @@ using namespace sluice;
 
 namespace {
 
-/// Calls body(begin, end) for what places [first, last) of the ranges laid side
-/// by side are in the whole.
+/// Treats the ranges as one sequence, and calls body(begin, end) for the parts
+/// of the whole weight that places [first, last) of that sequence select.
 template <typename Body>
 void forEachRange(const WeightSlice &slice, int64_t first, int64_t last,
                   Body body) {

@@ -1,4 +1,4 @@
-//===- ActivationsTest.cpp - 16-bit rows round to nearest -----------------===//
+//===- ActivationsTest.cpp - tests of formats between stages --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -52,8 +52,8 @@ std::vector<float> decoded(ActivationFormat format,
   return values;
 }
 
-/// Every float with one of the 2^16 upper halves and a lower half at which
-/// rounding to 8 or 11 bits changes its mind.
+/// Returns floats with each of the 2^16 upper halves, and with lower halves at
+/// which rounding to 8 or 11 bits changes direction.
 std::vector<float> manyFloats() {
   std::vector<float> values;
   for (uint32_t high = 0; high < 1 << 16; ++high)
@@ -85,8 +85,9 @@ TEST(Activations, RoundsAsTheScalarConversionsDo) {
 }
 
 TEST(Activations, TiesGoToEven) {
-  // 1 + 2^-8 lies between the bfloats 1 and 1 + 2^-7; 1 + 3 * 2^-8 between the
-  // latter and 1 + 2^-6. With 2^-11 the same holds for halves.
+  // 1 + 2^-8 lies halfway between the bfloats 1 and 1 + 2^-7, and 1 + 3 * 2^-8
+  // halfway between 1 + 2^-7 and 1 + 2^-6. With 2^-11 the same holds for
+  // halves.
   std::vector<float> values = {1 + 0x1p-8f, 1 + 3 * 0x1p-8f, 1 + 0x1p-11f,
                                1 + 3 * 0x1p-11f};
   std::vector<float> bfloats =
@@ -142,7 +143,7 @@ TEST(Activations, AnyCount) {
 }
 
 TEST(Activations, ABfloatOfAnyNaNIsOne) {
-  // Only the lower half of the payload is set: cutting it off would leave an
+  // Only the lower half of the payload is set, so truncation would leave an
   // infinity.
   std::vector<float> values = {std::bit_cast<float>(0x7f800001u),
                                std::bit_cast<float>(0xff800001u)};

@@ -1,12 +1,12 @@
-//===- BlockFormatTest.cpp - formats agree with the gguf package ----------===//
+//===- BlockFormatTest.cpp - compares formats with the gguf package -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// golden.bin holds rows and their values as the Python package `gguf` converts
-// them; make_golden.py beside it writes the file anew.
+// Compares conversions with those of the Python package `gguf`. golden.bin
+// holds its rows and their values; make_golden.py beside it writes the file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,7 +65,8 @@ std::string nameOf(Format format) {
   return std::string(formatInfo(format).name);
 }
 
-/// Bytes copied behind `shift` bytes, as rows lie in a mapped file.
+/// Returns the bytes after `shift` others, misaligned as rows in a mapped file
+/// are.
 std::vector<uint8_t> misaligned(const std::vector<uint8_t> &bytes,
                                 size_t shift) {
   std::vector<uint8_t> moved(shift);
@@ -147,7 +148,7 @@ TEST(BlockFormat, EveryHalfConvertsBothWays) {
 }
 
 TEST(BlockFormat, FloatToHalfRoundsToNearestEven) {
-  // Every float exponent with mantissas around the ties, both signs.
+  // All exponents of a float, with mantissas around the ties, and both signs.
   for (uint32_t high = 0; high < 0x7f80; ++high)
     for (uint32_t low : {0x0000u, 0x0fffu, 0x1000u, 0x1001u, 0x3000u, 0x7fffu,
                          0x8000u, 0xf001u})
@@ -173,7 +174,7 @@ TEST(BlockFormat, NonFiniteScalesAreSeenAndSurvived) {
     auto elements = int64_t(row.values.size());
     EXPECT_TRUE(rowIsFinite(row.format, row.stored.data(), elements))
         << nameOf(row.format);
-    // All ones is a NaN in every place where a scale may lie.
+    // If all its bits are set, each place where a scale may lie holds a NaN.
     std::vector<uint8_t> hostile = row.stored;
     auto block = size_t(formatInfo(row.format).blockBytes);
     size_t from = hostile.size() / block / 2 * block;
@@ -210,7 +211,8 @@ TEST(BlockFormat, NonFiniteAndTinyValuesAreQuantizedWithoutHarm) {
 }
 
 TEST(E4M3Format, ValuesAreNumbersTimesTheirBlocksScale) {
-  // Two blocks: all numbers but the NaNs, and the same under another scale.
+  // Two blocks: all numbers but the NaNs, and the same numbers with another
+  // scale.
   BlockE4M3 blocks[2] = {{0.375f, {}}, {-0x1.8p-20f, {}}};
   for (int i = 0; i < 128; ++i)
     blocks[0].qs[i] = blocks[1].qs[i] =
@@ -249,7 +251,7 @@ TEST(E4M3Format, NaNsAreSeenWhereverTheyStand) {
     EXPECT_TRUE(rowIsFinite(Format::E4M3, blocks, 128));
   }
   blocks[1].qs[127] = 0;
-  // A scale that is finite, with which the largest number is not.
+  // A scale that is finite, but the largest number times the scale is not.
   for (float scale : {NAN, INFINITY, -0x1p120f}) {
     blocks[1].d = scale;
     EXPECT_FALSE(rowIsFinite(Format::E4M3, blocks, 256));

@@ -1,4 +1,4 @@
-//===- Float8Test.cpp - every number of e4m3, and what lies between -------===//
+//===- Float8Test.cpp - tests of all e4m3 numbers and of rounding ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@
 
 using namespace sluice;
 
-/// The value as the specification has it.
+/// Returns the value by the specification's formula.
 static float valueOf(int bits) {
   int exponent = bits >> 3 & 15, mantissa = bits & 7;
   float size = exponent == 0 ? std::ldexp(float(mantissa), -9)

@@ -1,4 +1,4 @@
-//===- RandomRowTest.cpp - tests of weights without a file ----------------===//
+//===- RandomRowTest.cpp - tests of random weights without a file ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -31,7 +31,7 @@ protected:
   Format format() const { return Format(GetParam()); }
 };
 
-/// Of deviations as they are found in models, from wide to narrow layers.
+/// The deviations are typical of models, from narrow to wide layers.
 TEST_P(RandomRow, HasTheDeviationThatIsAskedFor) {
   for (float deviation : {0.2f, 0.02f, 0.004f}) {
     SCOPED_TRACE(deviation);
@@ -71,7 +71,7 @@ TEST(RandomRowMean, OfPlainFormats) {
     EXPECT_NEAR(value, 1, 0.02);
 }
 
-/// So that results of one machine can be compared with those of another.
+/// So results of different machines can be compared.
 TEST(RandomRowMean, IsTheSameEverywhere) {
   std::vector<float> values(2);
   writeRandomRow(Format::F32, 1, {0, 1}, values.data(), 2);
@@ -80,7 +80,7 @@ TEST(RandomRowMean, IsTheSameEverywhere) {
   EXPECT_EQ(randomKey(1, 2), 16171810823986729605u);
 }
 
-/// Rows of each format, by a hash of their bytes (FNV-1a).
+/// Compares hashes of the bytes of rows of each format (FNV-1a).
 TEST_P(RandomRow, IsTheSameEverywhere) {
   constexpr uint64_t hashes[formatCount] = {
       12769612928052186501u, 14852074050964766608u, 6810980217883869835u,

@@ -1,4 +1,4 @@
-//===- ScaleGridTest.cpp - scales apart become scales of blocks -----------===//
+//===- ScaleGridTest.cpp - tests of scales stored apart -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -31,7 +31,7 @@ TEST(ScaleGrid, ThereIsOneOfThreeShapes) {
                             {1, 4},
                             {0, 0}})
     EXPECT_EQ(rowsEach(rows, cols), 0) << rows << " x " << cols;
-  // Of one block: its scale, however it is called.
+  // One block has one scale, whichever kind of grid it is.
   EXPECT_TRUE(ScaleGrid::find(128, 128, 1, 1));
   EXPECT_TRUE(ScaleGrid::find(1, 128, 1, 1));
 }
