@@ -1,4 +1,4 @@
-//===- Arena.h - memory and other things that are given back --------------===//
+//===- Arena.h - owners of device memory and page-locked memory -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@
 
 namespace sluice::cuda {
 
-/// Device memory of one device, which outlives it.
+/// Owns a piece of memory of one device, which outlives it.
 class Arena {
 public:
   Arena() = default;
@@ -52,7 +52,7 @@ private:
   uint64_t size = 0;
 };
 
-/// Page-locked memory of the host.
+/// Owns page-locked memory of the host.
 class PinnedMemory {
 public:
   PinnedMemory() = default;

@@ -1,12 +1,13 @@
-//===- AttendGrid.h - how many blocks attention has -----------------------===//
+//===- AttendGrid.h - the grid sizes of the attention kernels -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Of the kernels that go over the rows that are in no tile, and over their
-// spans (kernels/CacheABI.h). No bit of a result depends on it.
+// Chooses how many blocks the attention kernels have. This concerns the kernels
+// that go over the rows that are in no tile, and over the spans of those rows
+// (kernels/CacheABI.h). The choice changes no bit of a result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,34 +20,37 @@
 
 namespace sluice::cuda {
 
-/// What a graph computes attention of.
+/// Says how much attention a graph computes.
 struct AttendSize {
-  int64_t rows = 0; ///< capacity
+  int64_t rows = 0; ///< the graph's capacity of rows
   int64_t heads = 0, kvHeads = 0;
   int32_t dim = 0;         ///< cacheDim(headDim)
-  int32_t spansPerRow = 0; ///< at most
-  bool hasTiles = false;   ///< chunks are computed by another kernel
+  int32_t spansPerRow = 0; ///< the maximum for one row
+  bool hasTiles = false;   ///< whether another kernel computes chunks, in tiles
 };
 
 struct AttendGrid {
-  int64_t spanRows = 1;    ///< of sluice_attend_<kind>_<dim>, over rows
-  int64_t spanShares = 1;  ///< of it, over the spans of a row
-  int64_t combineRows = 1; ///< of sluice_attend_combine, over rows
+  int64_t spanRows = 1;    ///< blocks of sluice_attend_<kind>_<dim> over rows
+  int64_t spanShares = 1;  ///< blocks of the same kernel over a row's spans
+  int64_t combineRows = 1; ///< blocks of sluice_attend_combine over rows
 };
 
-/// Each row has blocks of its own, and few rows have so many that they occupy
-/// the device. But where there are tiles, most of many rows may be in them, and
-/// a block takes its place on a multiprocessor though it returns at once. So
-/// beyond a number of blocks that is independent of the rows, blocks go over
-/// rows: of sluice_attend_<kind>_<dim> as many as occupy the device four times,
-/// of which four share the spans of a row, so that a few long rows beside a
-/// prompt occupy it as well.
+/// Returns how many blocks attention has. Usually each row has blocks of its
+/// own, and if there are few rows, each gets so many blocks that they occupy
+/// the device.
+///
+/// If there are tiles, most of many rows may be in them, and a block takes its
+/// place on a multiprocessor even if it returns at once. So the number of
+/// blocks then has a bound that is independent of the rows, and beyond it each
+/// block goes over several rows. The bound of sluice_attend_<kind>_<dim> is
+/// four times the blocks that occupy the device; four blocks share the spans of
+/// a row, so that a few long rows beside a prompt occupy the device as well.
 constexpr AttendGrid attendGrid(const AttendSize &size,
                                 int64_t multiprocessors) {
   constexpr int64_t rounds = 4;
-  // Of a multiprocessor; they need little of it.
+  // Blocks for each multiprocessor. A block needs few of its resources.
   constexpr int64_t combineBlocks = 32;
-  // Blocks of a row whose spans are not shared.
+  // The blocks of a row whose spans are not shared.
   const int64_t each =
       size.kvHeads *
       divideUp(static_cast<int32_t>(size.heads / size.kvHeads), warpPairs);

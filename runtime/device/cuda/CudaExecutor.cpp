@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All copies lie in the stream around the graph, and are as large as what the
-// step has; the graph itself is kernels alone.
+// All copies are in the stream before and after the graph, and are only as
+// large as the step needs. The graph itself has only kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -104,7 +104,7 @@ Expected<double> CudaExecutor::State::timeLastStep(int32_t runs) {
   if (Status s = device->enter(); !s.ok())
     return s;
   Clock::time_point begin;
-  // The first run finds the device idle, and does not count.
+  // The first run finds the device idle and is not measured.
   for (int32_t run = 0; run <= runs; ++run) {
     if (Status s = lastStep->launch(stream); !s.ok())
       return s;
@@ -120,7 +120,7 @@ Expected<double> CudaExecutor::State::timeLastStep(int32_t runs) {
   return std::chrono::duration<double>(Clock::now() - begin).count() / runs;
 }
 
-/// The tables are filled.
+/// Runs a step whose tables are filled.
 Status CudaExecutor::State::run(const device::StepInput &input) {
   const StepBatch &batch = *input.batch;
   const auto rows = static_cast<size_t>(batch.rows());
@@ -161,7 +161,7 @@ Status CudaExecutor::State::run(const device::StepInput &input) {
 }
 
 //===----------------------------------------------------------------------===//
-// To the device
+// Copies to the device
 //===----------------------------------------------------------------------===//
 
 Status CudaExecutor::State::sendTables(StepTables::Part part) {
@@ -173,9 +173,9 @@ Status CudaExecutor::State::sendTables(StepTables::Part part) {
                               uint64_t(part.count) * sizeof(int32_t), stream);
 }
 
-/// As many at a time as there is room for; the last of them are on their way
-/// when it returns. They have a place of their own in the tables, which nobody
-/// writes again before the step has ended.
+/// Copies pages, as many at a time as the tables have room for. The last copies
+/// may still be under way when it returns: their place in the tables is not
+/// written again before the step has ended.
 Status CudaExecutor::State::copyPages(std::span<const PageCopy> copies) {
   const auto room = static_cast<size_t>(TableLayout::copies);
   while (!copies.empty() && !copyNodes.isEmpty()) {
@@ -189,7 +189,7 @@ Status CudaExecutor::State::copyPages(std::span<const PageCopy> copies) {
       return s;
     if (copies.empty())
       break;
-    // Their place is written anew.
+    // The next copies overwrite these entries of the tables.
     if (Status s = device->record(ended, stream); !s.ok())
       return s;
     if (Status s = await(nullptr, &copyNodes); !s.ok())
@@ -198,7 +198,8 @@ Status CudaExecutor::State::copyPages(std::span<const PageCopy> copies) {
   return {};
 }
 
-/// Rows that follow each other, as those of a frame do, in one copy.
+/// Copies incoming rows on the device. Rows that follow each other in memory,
+/// like those of a frame, go in one copy.
 Status CudaExecutor::State::copyReceived(const SluiceGraph &graph,
                                          const device::StepInput &input) {
   const uint64_t bytes = uint64_t(program.hiddenSize) * sizeof(float);
@@ -217,7 +218,7 @@ Status CudaExecutor::State::copyReceived(const SluiceGraph &graph,
 
 Status CudaExecutor::State::sendIncoming(const SluiceGraph &graph,
                                          const device::StepInput &input) {
-  // The first member of a group gives rows that have come in to the others.
+  // The first member of a group broadcasts the incoming rows.
   if (graph.received == 0 || (context.group && context.group->member() > 0))
     return {};
   if (!input.incomingOnDevice.empty())
@@ -231,10 +232,11 @@ Status CudaExecutor::State::sendIncoming(const SluiceGraph &graph,
 }
 
 //===----------------------------------------------------------------------===//
-// And back
+// Copies to the host
 //===----------------------------------------------------------------------===//
 
-/// Asks for what the step comes to, and for a sign that all of it is there.
+/// Puts the copies of the step's results into the stream, and an event after
+/// them.
 Status CudaExecutor::State::fetchResults(const Bucket &bucket,
                                          const device::StepInput &input) {
   const SluiceGraph &graph = *bucket.description;
@@ -261,12 +263,12 @@ Status CudaExecutor::State::fetchResults(const Bucket &bucket,
   return device->record(ended, stream);
 }
 
-/// Whether the other members come to the exchanges of the step under way. Not
-/// each is noted by itself; see GroupABI.h.
+/// Returns whether the other members still take part in the exchanges of the
+/// step under way. Not every exchange is noted by itself; see GroupABI.h.
 Status CudaExecutor::State::checkGroup(Time now) {
   if (!context.group)
     return {};
-  // Relaxed: nothing is read of what an exchange has brought.
+  // Relaxed: the host reads no data that the exchange has brought.
   const int32_t seen =
       std::atomic_ref(*exchanged).load(std::memory_order_relaxed);
   if (std::exchange(exchangesSeen, seen) != seen)
@@ -281,9 +283,9 @@ Status CudaExecutor::State::checkGroup(Time now) {
   return context.group->check();
 }
 
-/// Until the stream has come to the last record(), behind the nodes `running`
-/// that were launched so many times; meanwhile the device is told who has died,
-/// and the group is looked after.
+/// Waits until the stream has reached the last record(), which comes after the
+/// nodes `running`, launched `launches` times. Meanwhile it tells the device
+/// which rows have died, and checks the group.
 Status CudaExecutor::State::await(device::CheckpointHandler *checkpoints,
                                   const NodeSequence *running,
                                   int32_t launches) {
@@ -292,8 +294,8 @@ Status CudaExecutor::State::await(device::CheckpointHandler *checkpoints,
   const std::chrono::nanoseconds patience =
       launches * device->options().patience;
   while (true) {
-    // Before the device is asked: a process that was stopped in between finds
-    // the step at its end.
+    // The time is taken before the device is asked, so that a process that was
+    // stopped in between finds the step done.
     const Clock::time_point now = Clock::now();
     const bool isLate = now - begin > patience;
     Expected<bool> done = device->isDone(ended);
@@ -305,8 +307,8 @@ Status CudaExecutor::State::await(device::CheckpointHandler *checkpoints,
     if (Status s = checkGroup(now.time_since_epoch()); !s.ok())
       return s;
     if (checkpoints && checkpoints->findDead(alive))
-      // Relaxed: nothing else is told by it. Children before their parents, so
-      // that the device seldom sees a parent alone.
+      // Relaxed: no other data depend on the flags. Children are marked before
+      // their parents, so that the device rarely sees a dead parent alone.
       for (size_t row = alive.size(); row-- > 0;)
         std::atomic_ref(aliveMemory.data()[row])
             .store(alive[row], std::memory_order_relaxed);
@@ -321,9 +323,10 @@ Status CudaExecutor::State::await(device::CheckpointHandler *checkpoints,
   }
 }
 
-/// Notes when rows have left at checkpoints that it has not seen before.
+/// Records the time for checkpoints at which rows have left since the last
+/// look.
 void CudaExecutor::State::lookAtCheckpoints() {
-  // Relaxed: who has left is read when the step has ended.
+  // Relaxed: which rows have left is read after the step has ended.
   noteSeen(std::atomic_ref(*passed).load(std::memory_order_relaxed));
 }
 
@@ -333,7 +336,8 @@ void CudaExecutor::State::noteSeen(int32_t last) {
                   std::chrono::steady_clock::now().time_since_epoch());
 }
 
-/// Lets the rows leave that left on the device, checkpoint by checkpoint.
+/// Removes from the batch the rows that left on the device, checkpoint by
+/// checkpoint.
 void CudaExecutor::State::replay(const Bucket &bucket,
                                  const device::StepInput &input) {
   const SluiceGraph &graph = *bucket.description;
@@ -344,7 +348,7 @@ void CudaExecutor::State::replay(const Bucket &bucket,
   bool anyDeparted = false;
   if (graph.checkpoints > 0 && input.checkpoints)
     input.checkpoints->agree();
-  // Of a step that nobody is left in the rest is not computed.
+  // The rest of a step without rows was not computed.
   for (int32_t at = 1; at <= graph.checkpoints && batch.rows() > 0; ++at) {
     if (at == graph.checkpointsBeforeOutputs + 1)
       noteOutputs(batch);
@@ -361,14 +365,15 @@ void CudaExecutor::State::replay(const Bucket &bucket,
     outputSlot.push_back(outputOf[size_t(originOf[size_t(row)])]);
 }
 
-/// The device's outputs are those of the batch as it is now, for good.
+/// Records the device's output numbers, which are those of the batch at this
+/// point and stay.
 void CudaExecutor::State::noteOutputs(const StepBatch &batch) {
   for (int64_t output = 0; output < batch.outputs(); ++output)
     outputOf[size_t(originOf[size_t(batch.outputRows()[size_t(output)])])] =
         static_cast<int32_t>(output);
 }
 
-/// Tells the batch of the checkpoint. Whether any have left at it.
+/// Reports the checkpoint to the batch. Returns whether any rows left there.
 bool CudaExecutor::State::leaveAt(int32_t checkpoint,
                                   const device::StepInput &input) {
   const auto *departedAt = departedMemory.as<int32_t>();
@@ -392,7 +397,8 @@ bool CudaExecutor::State::leaveAt(int32_t checkpoint,
   return true;
 }
 
-/// Of these the device knows nothing: its rows stay where they are.
+/// Removes rows that the device does not know to be dead; its rows stay where
+/// they are.
 void CudaExecutor::State::dropOrphans(const device::StepInput &input) {
   for (RowMove move : input.checkpoints->dropOrphans()) {
     originOf[size_t(move.to)] = originOf[size_t(move.from)];
@@ -402,8 +408,8 @@ void CudaExecutor::State::dropOrphans(const device::StepInput &input) {
   rowOf.resize(originOf.size());
 }
 
-/// Rows behind those that the host has taken out move up: each comes from
-/// behind all that stay.
+/// Moves rows of the device up to the places of those that the host has
+/// removed. Each moved row comes from behind all rows that stay in place.
 Status CudaExecutor::State::keepSent(const SluiceGraph &graph,
                                      const device::StepInput &input) {
   const uint64_t bytes = uint64_t(program.hiddenSize) * sizeof(float);

@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   Expected<std::unique_ptr<Executor>> executor =
-//       Executor::create(device, program, limits, loading);
+//   Expected<std::unique_ptr<CudaExecutor>> executor =
+//       CudaExecutor::create(device, program, limits, loading);
 //   ... the batch's rows are placed: pages->grow(sequence, position + 1) ...
 //   if (Status s = (*executor)->execute({&batch, &pages}); !s.ok()) return s;
 //   std::span<const float> logits = (*executor)->logits(0);
 //
-// As cpu/Executor.h. A step is: what the host says of its rows goes to the
-// device, a graph runs there, and the host looks now and then whether it has
-// ended, and marks rows that have died meanwhile.
+// It is the GPU's counterpart of cpu/CpuExecutor.h. In a step, the host sends
+// the tables of its rows to the device and launches a graph there. Until the
+// graph has ended, the host polls it and marks the rows that have died.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,56 +34,57 @@
 namespace sluice::cuda {
 
 struct LoadOptions {
-  int64_t threads = 1; ///< that lay weights out
-  /// Is called with how many bytes of the weights have been laid out, or made
-  /// on the device, of how many; an error ends the loading with it. May be
-  /// empty.
+  int64_t threads = 1; ///< threads that lay the weights out
+  /// Called with the number of bytes of the weights that have been laid out, or
+  /// made on the device, and with their total. An error that it returns ends
+  /// the loading. May be empty.
   std::function<Status(uint64_t done, uint64_t total)> progress;
-  /// Of a program that a group computes; outlives the executor, whose graphs
-  /// have its exchanges.
+  /// The group that computes the program; null if this device computes it
+  /// alone. It outlives the executor, whose graphs contain its exchanges.
   DeviceGroup *group = nullptr;
 };
 
 /// Owns the device memory, graphs and stream of one program. Thread-compatible:
-/// one call at a time. A step that does not end gives the device up: then these
-/// are kept until the process ends, with the device, since it still writes to
-/// them.
+/// one call at a time. If a step does not end, the executor gives the device
+/// up. The device and these objects are then kept until the process ends, since
+/// the device still writes to them.
 class CudaExecutor final : public device::StepExecutor {
 public:
-  /// What create() would take of the device's memory, of which nothing is taken
-  /// and no weight is read. Errors: a program or limits that do not fit
-  /// together.
+  /// Returns how much device memory create() would take. Takes no memory and
+  /// reads no weight. Errors: a program or limits that do not fit together.
   static Expected<MemoryNeed> memoryNeed(std::shared_ptr<Device> device,
                                          CudaProgram program,
                                          const CudaExecutorLimits &limits);
 
-  /// Plans and takes the memory, loads the weights and makes the graphs. The
-  /// weights' memory is not needed any more then. Errors: a program or limits
-  /// that do not fit together, too little memory (before anything is loaded),
-  /// weights that are not finite, the device's.
+  /// Plans and takes the memory, loads the weights and makes the graphs. After
+  /// that the host's copy of the weights is not needed any more. Errors: a
+  /// program or limits that do not fit together, too little memory (before
+  /// anything is loaded), weights that are not finite, errors of the device.
   static Expected<std::unique_ptr<CudaExecutor>>
   create(std::shared_ptr<Device> device, CudaProgram program,
          const CudaExecutorLimits &limits, const LoadOptions &loading);
   ~CudaExecutor() override;
 
-  /// The limits in force: zeros replaced by what they stand for.
+  /// Returns the limits in force, in which zeros are replaced by their
+  /// defaults.
   const CudaExecutorLimits &limits() const;
   int64_t vocabSize() const override;
   int64_t hiddenSize() const override;
   bool hasEmbedding() const override;
   bool hasOutput() const override;
   int64_t outputLimit() const override { return limits().outputs; }
-  /// Bytes of device memory.
+  /// Returns the size of the device memory, in bytes.
   uint64_t arenaBytes() const;
 
-  /// For measuring: seconds that the graph of the last step takes when it runs
-  /// `runs` times in a row, computing the same again, and the host does nothing
-  /// in between. Errors: there was no step, the device's.
+  /// Measures the graph of the last step: runs it `runs` times in a row, with
+  /// the same computation each time and no work of the host in between. Returns
+  /// seconds per run. Errors: there was no step; errors of the device.
   Expected<double> timeLastStep(int32_t runs);
 
-  /// For those who look for a fault: where everything lies, what runs, and what
-  /// a graph for `rows` rows consists of (with DeviceOptions::oneNode or marks;
-  /// else nothing is kept of it). Valid as long as the executor.
+  /// The executor's internals, for tools that look for a fault. `nodes` are
+  /// those of the graph for `rows` rows; they are kept only with
+  /// DeviceOptions::oneNode or marks, and are empty otherwise. Valid as long as
+  /// the executor.
   struct Inside {
     const MemoryPlan &plan;
     DeviceAddress arena;
@@ -93,7 +94,8 @@ public:
     std::span<const GraphNode> nodes;
   };
   Inside inside(int64_t rows) const;
-  /// Called as NodeSequence's; of the nodes of later steps.
+  /// Sets the observer for the nodes of later steps, which is called as
+  /// NodeSequence says.
   void observe(NodeSequence::Observer observer);
 
   Status execute(const device::StepInput &input) override;

@@ -16,7 +16,7 @@ namespace sluice::cuda {
 
 namespace {
 
-/// [position][cosines, then sines], as sluice_rope_table computes them.
+/// Returns [position][cosines, then sines], as sluice_rope_table computes them.
 std::vector<float> ropeValues(const device::RopeTable &rope,
                               int64_t positions) {
   auto pairs = static_cast<int64_t>(rope.inverseFrequencies.size());
@@ -45,7 +45,8 @@ Status assign(PinnedMemory &memory, Device &device, uint64_t bytes) {
 } // namespace
 
 CudaExecutor::State::~State() {
-  // Whichever device the thread was at. Members give back behind this.
+  // The calling thread may have entered another device. The members release
+  // their memory after this.
   (void)device->enter();
   if (stream)
     (void)device->settle(stream, "what an executor has begun");
@@ -57,8 +58,9 @@ CudaExecutor::State::~State() {
     device->destroy(stream);
 }
 
-/// A step that has failed, as one does whose group is lost, may still run; it
-/// has as long to end as any, and its exchanges no longer than in any.
+/// Waits for a step that has failed but may still run, for instance because its
+/// group is lost. The step has as long to end as any other; its exchanges take
+/// no longer than in any other.
 void CudaExecutor::State::awaitIdle() {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + device->options().patience;
@@ -87,8 +89,8 @@ Status CudaExecutor::State::load(const CudaExecutorLimits &limits,
   if (!event)
     return event.status();
   ended = *event;
-  // Says whether there are some for this chip; drivers load their code when it
-  // is asked for.
+  // Loading fails if there are no kernels for this chip. Drivers load their
+  // code only when a function is asked for.
   if (Status s = loadKernels(); !s.ok())
     return s;
   if (Status s = plan(limits); !s.ok())
@@ -119,13 +121,13 @@ Status CudaExecutor::State::loadKernels() {
   return {};
 }
 
-/// How much memory is needed.
+/// Plans how much memory is needed.
 Status CudaExecutor::State::plan(const CudaExecutorLimits &limits) {
   context.program = &program;
   context.limits = limits;
   context.multiprocessors = device->properties().multiprocessors;
   context.sharedBytes = device->properties().sharedBytes;
-  // What attention needs, the program itself says.
+  // The program's graphs say how much memory attention needs.
   Expected<MemoryPlan> first = MemoryPlan::make(program, limits, 0);
   if (!first)
     return first.status();
@@ -251,8 +253,8 @@ Status CudaExecutor::State::makeCopyGraph() {
   return {};
 }
 
-/// Else the first step of each capacity would, while a request waits, and could
-/// find no memory for it.
+/// Uploads the graphs now. Otherwise the first step of each capacity would do
+/// so while a request waits, and might find too little memory.
 Status CudaExecutor::State::uploadGraphs() {
   for (Bucket &bucket : buckets)
     if (Status s = bucket.nodes.upload(stream); !s.ok())
@@ -260,7 +262,8 @@ Status CudaExecutor::State::uploadGraphs() {
   return copyNodes.upload(stream);
 }
 
-/// Weight `number`, to its place; nothing where others have that.
+/// Loads weight `number` to its place, unless it shares the place of another
+/// weight.
 Status CudaExecutor::State::loadWeight(size_t number, WeightUpload &upload,
                                        WeightMaker &maker) {
   const CudaWeight &weight = program.weights[number];
@@ -276,14 +279,14 @@ Status CudaExecutor::State::loadWeight(size_t number, WeightUpload &upload,
   const auto &linear = std::get<LinearWeight>(weight);
   if (linear.isPartner)
     return {};
-  // Of random numbers f16 has all: their deviation is at most 1.
+  // Random numbers always fit into f16, since their deviation is at most 1.
   if (linear.matrix.random)
     return maker.linear(linear, to);
   return upload.linear(linear, to,
                        /*asHalves=*/context.plan.denseRoom.weightBytes > 0);
 }
 
-/// Everything that is in the arena at the start.
+/// Fills the arena with its initial contents.
 Status CudaExecutor::State::upload(const LoadOptions &loading) {
   const MemoryPlan &plan = context.plan;
   const DeviceAddress base = context.arena;
@@ -299,7 +302,8 @@ Status CudaExecutor::State::upload(const LoadOptions &loading) {
   if (!made)
     return made.status();
   WeightUpload &to = **made;
-  // Zeros: caches, as CacheABI.h wants them, tickets, and tables.
+  // The caches, as CacheABI.h wants them, the tickets and the tables start as
+  // zeros.
   if (Status s = device->fill(base + plan.weightBytes, 0,
                               plan.bytes - plan.weightBytes, stream);
       !s.ok())
@@ -360,7 +364,8 @@ CudaExecutor::create(std::shared_ptr<Device> device, CudaProgram program,
   if (state->program.members != here)
     return failure("executor: the program is for a group of ",
                    state->program.members, ", and here are ", here);
-  // From here on it keeps what a device that has been given up writes to.
+  // From here on, the executor's destructor keeps the memory that a device that
+  // was given up still writes to.
   std::unique_ptr<CudaExecutor> executor(new CudaExecutor(std::move(state)));
   if (Status s = executor->state->load(*limits, loading); !s.ok())
     return s;

@@ -1,13 +1,13 @@
-//===- CudaExecutorOutputs.cpp - what the host reads of a step's outputs --===//
+//===- CudaExecutorOutputs.cpp - how the host gets outputs ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Tokens of all outputs, candidates, and logits where neither is enough. An
-// output's number changes where rows in front of it leave, so each has the slot
-// in which its results came.
+// The host fetches the tokens of all outputs, candidates, and logits if neither
+// is enough. An output's number changes when rows before it leave, so the host
+// maps each output to the slot in which its results arrived.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,12 +48,12 @@ std::span<const TokenLogit> CudaExecutor::candidates(int64_t output) const {
 }
 
 //===----------------------------------------------------------------------===//
-// From the device
+// Copies to the host
 //===----------------------------------------------------------------------===//
 
-/// Asks for the tokens of all outputs, for candidates, and for the logits of
-/// outputs of which they are wanted, with the numbers that they have if nobody
-/// leaves.
+/// Puts copies into the stream: the tokens of all outputs, candidates, and the
+/// logits of outputs that request them, under the numbers that the outputs have
+/// if no rows leave.
 Status CudaExecutor::State::fetchOutputs(const SluiceGraph &graph,
                                          const device::StepInput &input) {
   const StepBatch &batch = *input.batch;
@@ -95,7 +95,7 @@ Status CudaExecutor::State::fetchOutputs(const SluiceGraph &graph,
   return {};
 }
 
-/// Of outputs as the device numbers them.
+/// Copies the logits of outputs, which are numbered as on the device.
 Status CudaExecutor::State::fetchLogits(const SluiceGraph &graph, int64_t first,
                                         int64_t count) {
   if (count == 0)
@@ -117,7 +117,7 @@ CudaExecutor::State::candidatesAt(int32_t slot) const {
   return all.first(size_t(end - all.begin()));
 }
 
-/// Whether what the device has found of an output is what is wanted of it.
+/// Returns whether the device's results for an output satisfy its request.
 bool CudaExecutor::State::suffices(const OutputRequest &request,
                                    int32_t slot) const {
   if (request.kind == OutputRequest::Logits ||
@@ -134,8 +134,8 @@ bool CudaExecutor::State::suffices(const OutputRequest &request,
          request.minScore;
 }
 
-/// Logits that are wanted, of outputs that rows in front of them have left; and
-/// of outputs of which the device has not found enough.
+/// Fetches the logits of requested outputs whose number changed because rows
+/// before them left, and of outputs for which the device has not found enough.
 Status CudaExecutor::State::fetchMissing(const SluiceGraph &graph,
                                          const device::StepInput &input) {
   const StepBatch &batch = *input.batch;

@@ -1,11 +1,12 @@
-//===- CudaExecutorState.h - what an executor on a GPU keeps --------------===//
+//===- CudaExecutorState.h - the state of an executor on a GPU ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Loaded by ExecutorLoad.cpp, used by Executor.cpp.
+// CudaExecutorLoad.cpp fills the state; CudaExecutor.cpp and
+// CudaExecutorOutputs.cpp use it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,44 +38,54 @@ struct CudaExecutor::State {
   Arena arena;
   std::unique_ptr<KernelLibrary> kernels;
 
-  /// One for each capacity, ascending.
+  /// The graph for one capacity of rows. `buckets` is in ascending order of
+  /// capacity.
   struct Bucket {
     int64_t rows;
     std::unique_ptr<SluiceGraph> description;
     NodeSequence nodes;
   };
   std::vector<Bucket> buckets;
-  NodeSequence copyNodes; ///< copy pages
+  NodeSequence copyNodes; ///< copies cache pages
 
-  // Of the host, page-locked: what is sent before a step, who lives, and what
-  // comes back.
+  // Page-locked memory of the host: the tables that are sent before a step, the
+  // flags of living rows, incoming rows, and results.
   PinnedMemory tableMemory, aliveMemory, incomingMemory, resultMemory,
       departedMemory, tokenMemory, candidateMemory;
-  /// In aliveMemory: the last checkpoint at which the device has let rows go.
+  /// The last checkpoint at which the device has removed rows. It lies in
+  /// aliveMemory.
   int32_t *passed = nullptr;
-  /// There, too: the last exchange of the group that is known to have ended.
+  /// The last exchange of the group that is known to have ended. It lies in
+  /// aliveMemory, too.
   int32_t *exchanged = nullptr;
   std::optional<StepTables> tables;
 
-  // The step in progress, or the last one.
-  std::vector<uint8_t> alive;      ///< [row at the step's begin], as told
-  std::vector<Time> seenAt;        ///< [checkpoint - 1]: that rows had left
-  int32_t exchangesAwaited = 0;    ///< of a step under way: all that it has
-  int32_t exchangesSeen = 0;       ///< the last that is known to have ended
-  Time exchangeSeenAt{0};          ///< or the step's begin
-  std::vector<int32_t> originOf;   ///< [row of the batch]: at the step's begin
-  std::vector<uint8_t> stays;      ///< [row of the batch], at a checkpoint
-  std::vector<int32_t> rowOf;      ///< [row of the batch]: on the device
-  std::vector<int32_t> outputOf;   ///< [row at the step's begin]: on the device
-  std::vector<int32_t> outputSlot; ///< [output of the batch]: on the device
-  std::vector<int32_t> firstOutput; ///< [row at the step's begin]: its output
+  // The following fields describe the step in progress, or the last one.
+  /// [row at the step's start]: 0 if the device has been told that the row is
+  /// dead.
+  std::vector<uint8_t> alive;
+  /// [checkpoint - 1]: when the host noticed that rows had left there.
+  std::vector<Time> seenAt;
+  int32_t exchangesAwaited = 0; ///< exchanges of the step under way
+  int32_t exchangesSeen = 0;    ///< the last that is known to have ended
+  Time exchangeSeenAt{0};       ///< when it was seen; at first the step's start
+  /// [row of the batch]: its row at the step's start
+  std::vector<int32_t> originOf;
+  std::vector<uint8_t> stays; ///< [row of the batch]: 0 if it leaves here
+  std::vector<int32_t> rowOf; ///< [row of the batch]: its row on the device
+  /// [row at the step's start]: output on the device
+  std::vector<int32_t> outputOf;
+  /// [output of the batch]: output on the device
+  std::vector<int32_t> outputSlot;
+  std::vector<int32_t> firstOutput; ///< [row at the step's start]: its output
   std::vector<OutputRequest::Kind> kinds; ///< [output of the batch]
-  std::vector<uint8_t> fetched; ///< [output on the device]: its logits
-  DeviceAddress sent = 0;       ///< rows that the last step has kept
-  /// What the device is broken by.
+  /// [output on the device]: 1 if its logits have been fetched.
+  std::vector<uint8_t> fetched;
+  DeviceAddress sent = 0; ///< the rows that the last step has kept
+  /// The error that has broken the device; ok() if there is none.
   Status broken;
-  NodeSequence::Observer observer;  ///< of the nodes of steps; may be empty
-  NodeSequence *lastStep = nullptr; ///< of a bucket
+  NodeSequence::Observer observer;  ///< called for each node; may be empty
+  NodeSequence *lastStep = nullptr; ///< points into a bucket
 
   Status plan(const CudaExecutorLimits &limits);
   Status load(const CudaExecutorLimits &limits, const LoadOptions &loading);
@@ -82,14 +93,15 @@ struct CudaExecutor::State {
   Status fillTables(const device::StepInput &input);
   Status run(const device::StepInput &input);
   Expected<double> timeLastStep(int32_t runs);
-  /// The least that has room for `rows`.
+  /// Returns the smallest bucket that has room for `rows`.
   Bucket &bucketFor(int64_t rows);
   device::StepBounds bounds() const;
-  /// What the last step has found of an output, as the device numbers it.
+  /// Returns the candidates of the output that the device numbers `slot` in the
+  /// last step.
   std::span<const TokenLogit> candidatesAt(int32_t slot) const;
 
 private:
-  // ExecutorLoad.cpp
+  // Defined in CudaExecutorLoad.cpp.
   Status loadKernels();
   Status allocate();
   Status upload(const LoadOptions &loading);
@@ -98,7 +110,7 @@ private:
   Status makeCopyGraph();
   Status uploadGraphs();
 
-  // Executor.cpp
+  // Defined in CudaExecutor.cpp and CudaExecutorOutputs.cpp.
   Status copyPages(std::span<const PageCopy> copies);
   Status sendTables(StepTables::Part part);
   Status sendIncoming(const SluiceGraph &graph, const device::StepInput &input);

@@ -17,7 +17,7 @@ namespace sluice::cuda {
 
 namespace {
 
-/// sluice_compact keeps a byte a row in shared memory.
+/// sluice_compact keeps a byte for each row in shared memory.
 constexpr int64_t maxRows = 32768;
 constexpr int64_t maxSequences = 1 << 20;
 constexpr int64_t maxPages = 1 << 30;
@@ -30,7 +30,7 @@ Status checkMatrix(const std::string &name, const StoredMatrix &matrix) {
   return {};
 }
 
-/// A shared place has the tiles that the table would have.
+/// Checks that the shared place has the tiles that the table would have.
 Status checkTied(const CudaProgram &program, const TableWeight &table) {
   const LinearWeight *linear =
       table.tied < std::ssize(program.weights)
@@ -48,7 +48,8 @@ Status checkTied(const CudaProgram &program, const TableWeight &table) {
   return {};
 }
 
-/// What is to be made on the device, its kernels can make, all of it.
+/// Checks that kernels can make all parts of a weight that is to be made on the
+/// device.
 Status checkRandom(const CudaWeight &weight) {
   const auto *linear = std::get_if<LinearWeight>(&weight);
   auto check = [&](const auto &each) -> Status {
@@ -65,7 +66,7 @@ Status checkRandom(const CudaWeight &weight) {
 
 Status checkWeight(const CudaProgram &program, const CudaWeight &weight) {
   if (const auto *table = std::get_if<TableWeight>(&weight)) {
-    // The graph says whether tokens or positions are looked up.
+    // Only the graph says whether tokens or positions are looked up.
     int64_t min = program.hasEmbedding
                       ? std::min(program.vocabSize, program.contextLength)
                       : program.contextLength;

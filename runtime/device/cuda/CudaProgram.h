@@ -1,4 +1,4 @@
-//===- CudaProgram.h - a compiled program for a GPU, and its weights ------===//
+//===- CudaProgram.h - a compiled program for a GPU and its weights -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,33 +24,39 @@
 
 namespace sluice::cuda {
 
-/// A matrix as a model's file has it: rows of rowBytes(stored, cols), or of
-/// e4m3 numbers whose scales lie apart, one after the other, at any alignment;
-/// or a part of one. Not owned.
+/// A matrix as a model's file stores it, at any alignment; or a part of one.
+/// Its rows have rowBytes(stored, cols) each, or are rows of e4m3 numbers whose
+/// scales lie in a tensor of their own, one row after the other. Does not own
+/// the data.
 struct StoredMatrix {
   const uint8_t *data = nullptr;
   Format stored = Format::F32;
-  Format format = Format::F32; ///< that the program computes in
+  Format format = Format::F32; ///< the format that the program computes in
   int64_t rows = 0;
   int64_t cols = 0;
-  std::optional<ScaleGrid> scales = {}; ///< of linear weights
-  /// Where it is a part of the matrix that lies there, which has these.
+  /// The scales of a linear weight of e4m3, if they lie apart.
+  std::optional<ScaleGrid> scales = {};
+  /// If this is a part of the matrix at `data`: which part, and the sizes of
+  /// the whole matrix.
   WeightSlice slice = {};
   int64_t wholeRows = 0;
   int64_t wholeCols = 0;
-  /// Its rows are these, in `stored`, and are made on the device: nothing lies
-  /// at `data`. Of weights that canMakeOnDevice() (weights/WeightMaker.h).
+  /// If set, the rows are these random ones, in the format `stored`; they are
+  /// made on the device, and `data` points to nothing. Only for weights that
+  /// canMakeOnDevice() accepts (weights/WeightMaker.h).
   std::optional<RandomRows> random = {};
 };
 
-/// Of matrix products (use "linear"): rows are output columns, or with
-/// `transposed` input features. Gated: `partner` has the same shape.
+/// A weight of matrix products (use "linear"). Its rows are output columns, or
+/// with `transposed` input features. A gated weight has a `partner` of the same
+/// shape.
 struct LinearWeight {
   std::string name; ///< for errors
   StoredMatrix matrix;
   bool transposed = false;
   std::optional<StoredMatrix> partner;
-  /// Another weight's partner: it has no place of its own.
+  /// Whether it is the partner of another weight, which then has its place in
+  /// memory.
   bool isPartner = false;
 };
 
@@ -58,47 +64,51 @@ struct LinearWeight {
 struct TableWeight {
   std::string name;
   StoredMatrix matrix;
-  /// The number of a linear weight that is the same numbers, neither
-  /// transposed nor with a partner, whose place it shares; -1: none.
+  /// The number of the linear weight that has the same numbers and whose place
+  /// the table shares, or -1 if there is none. That weight is neither
+  /// transposed nor has a partner.
   int64_t tied = -1;
 };
 
-/// The linear weight as which a table lies on the device: its rows are the
-/// columns. A format without kernels is widened to f32.
+/// Returns the linear weight as which a table lies on the device. The table's
+/// rows become its columns. A format without kernels is widened to f32.
 LinearWeight tilesOf(const TableWeight &table);
 
-/// A vector (use "vector"): f32 on the device.
+/// A vector (use "vector"), which is f32 on the device.
 struct VectorWeight {
   std::string name;
-  StoredMatrix matrix; ///< all of its rows, one after the other
+  StoredMatrix matrix; ///< all rows of the vector, one after the other
 };
 
 using CudaWeight = std::variant<LinearWeight, TableWeight, VectorWeight>;
 
-/// A compiled program and its weights, in the descriptor's order.
+/// A compiled program and its weights, in the order of the descriptor.
 struct CudaProgram : device::ProgramShape {
   SluiceGraphFunction build = nullptr;
-  std::span<const uint8_t> image; ///< of its kernels; empty: it has none
+  std::span<const uint8_t> image; ///< of its kernels; empty if it has none
   std::vector<CudaWeight> weights;
-  int64_t members = 1; ///< of the group that computes it
+  int64_t members = 1; ///< members of the group that computes it
 };
 
-/// Bounds of an Executor; all memory for them is taken at the start.
+/// The bounds of a CudaExecutor, which takes all memory for them at the start.
 struct CudaExecutorLimits {
-  int64_t rows = 512;        ///< rows of a step
-  int64_t outputs = 1;       ///< rows of a step that ask for logits
-  int64_t sequences = 1;     ///< that have rows in a step
-  int64_t pages = 0;         ///< of the cache, as CachePages has
-  int64_t contextLength = 0; ///< of one sequence; 0: the program's
+  int64_t rows = 512;  ///< rows of a step
+  int64_t outputs = 1; ///< rows of a step that ask for logits
+  /// Sequences that have rows in a step.
+  int64_t sequences = 1;
+  /// Pages of the cache, as CachePages counts them.
+  int64_t pages = 0;
+  /// Positions of one sequence; 0 stands for the program's.
+  int64_t contextLength = 0;
   CacheKind cacheKind = CacheKind::F16;
-  /// Products of many rows by cuBLASLt: a row's bits then depend on the size of
-  /// its step, and how fast they are on the library.
+  /// Lets cuBLASLt compute the products of many rows. A row's bits then depend
+  /// on the number of rows in its step, and the speed on the library.
   bool fastMathBatch = false;
 };
 
-/// Fills in what zeros stand for, and checks the program and the limits against
-/// each other. Errors: a program that does not fit together, a weight that no
-/// kernel takes, heads too large, limits out of range.
+/// Replaces zeros by their defaults and checks the program and the limits
+/// against each other. Errors: a program whose parts do not fit together, a
+/// weight that no kernel takes, heads that are too large, limits out of range.
 Expected<CudaExecutorLimits> resolveLimits(const CudaProgram &program,
                                            CudaExecutorLimits limits);
 

@@ -22,7 +22,7 @@ using namespace sluice::cuda;
 // Addresses
 //===----------------------------------------------------------------------===//
 
-/// Whether `index` names one of `count` things; an error is noted if not.
+/// Returns whether `index` is below `count`; records an error if not.
 static bool isOne(SluiceGraph *graph, const char *what, int64_t index,
                   size_t count) {
   if (index >= 0 && static_cast<uint64_t>(index) < count)
@@ -78,7 +78,7 @@ int32_t *sluice_graph_greedy_tokens(SluiceGraph *graph) {
 // Work
 //===----------------------------------------------------------------------===//
 
-/// As kernels' names have it.
+/// Returns the kind as it occurs in the names of kernels.
 static const char *nameOf(WeightKind kind) {
   constexpr const char *names[] = {"f32",  "f16",  "bf16", "e4m3",
                                    "q8_0", "q4_0", "q4_k", "q6_k"};
@@ -170,7 +170,7 @@ void sluice_graph_checkpoint(SluiceGraph *graph, void *const *values,
 
 namespace {
 
-/// Where the parts of operand rows lie.
+/// The addresses of the parts of operand rows.
 struct OperandParts {
   OperandParts(SluiceGraph *graph, int32_t domain, const void *operand,
                int64_t cols, OperandKind kind) {
@@ -187,7 +187,8 @@ struct OperandParts {
   float *sums = nullptr;
 };
 
-/// Whether the kernels for prompts have it: more rows than others take at once.
+/// Returns whether the kernels for prompts compute it: there are more rows than
+/// other kernels take at once.
 bool takesTiles(WeightKind kind, int32_t rows, int32_t sharedBytes) {
   return rows > 64 && kind != WeightKind::F32 &&
          linearTileStages(kind, sharedBytes) >= 2;
@@ -366,7 +367,7 @@ void sluice_graph_attend(SluiceGraph *graph, int64_t cacheLayer, const float *q,
       std::min<int64_t>(params->window, graph->context.limits.contextLength));
   arguments.scale = params->scale;
   arguments.softcap = params->softcap;
-  // Chunks of prompts by tiles, where a tile of them can be in the step.
+  // Kernels for tiles compute chunks of prompts, if a step has room for one.
   arguments.skipChunks =
       group <= maxTileGroup(dim) && rows >= tileRows(dim, group);
   graph->noteTiles(arguments.skipChunks ? tileRows(dim, group) : 0);

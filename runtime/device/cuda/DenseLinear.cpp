@@ -1,4 +1,4 @@
-//===- DenseLinear.cpp - linear layers by NVIDIA's library ----------------===//
+//===- DenseLinear.cpp - linear layers by cuBLASLt ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,24 +16,26 @@ namespace sluice::cuda {
 
 namespace {
 
-/// For the columns that are unpacked at a time: what a large L2 cache may keep
-/// until it is multiplied, and enough columns to occupy a large chip.
+/// The size of the columns that are unpacked at a time. A large L2 cache may
+/// keep them until they are multiplied, and there are enough columns to occupy
+/// a large chip.
 constexpr uint64_t maxWeightBytes = uint64_t{64} << 20;
 
-/// What NVIDIA advises for the chips from Hopper on (cuBLAS, "Workspace").
+/// The workspace that NVIDIA recommends for chips from Hopper on (cuBLAS,
+/// "Workspace").
 constexpr uint64_t workspaceBytes = uint64_t{32} << 20;
 
 DeviceAddress addressOf(const void *memory) {
   return reinterpret_cast<DeviceAddress>(memory);
 }
 
-/// Whether the library's sums, and a residual, are the results.
+/// Returns whether the library's sums, plus a residual, are the final results.
 bool isFinished(WeightKind kind, const LinearArguments &arguments) {
   return operandKind(kind) == OperandKind::BF16 && !arguments.bias &&
          arguments.gate == Gate::None;
 }
 
-/// Some of the arguments' tiles.
+/// A part of the tiles of the arguments.
 struct Piece {
   int32_t firstTile;
   int32_t tiles;
@@ -101,7 +103,8 @@ DenseRoom denseRoom(const CudaProgram &program,
 
 void addDenseLinear(SluiceGraph *graph, WeightKind kind, const char *name,
                     int32_t rows, const LinearArguments &arguments) {
-  // Of a narrower weight more columns fit than there is room for sums of.
+  // More columns of a narrower weight fit, but there may be no room for their
+  // sums.
   const DenseRoom &room = graph->context.plan.denseRoom;
   const uint64_t sumsOfTile = tileColumns * uint64_t(rows) * sizeof(float);
   const auto max = static_cast<int32_t>(std::min(

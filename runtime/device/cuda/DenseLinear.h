@@ -1,14 +1,14 @@
-//===- DenseLinear.h - linear layers by NVIDIA's library ------------------===//
+//===- DenseLinear.h - linear layers by cuBLASLt --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// With many rows, and where a row's bits may depend on its batch mates
-// (CudaExecutorLimits::fastMathBatch), cuBLASLt multiplies: it has instructions
-// of the newest chips that kernels/LinearTile.cuh does not use. Some columns of
-// the weight at a time are unpacked, multiplied, and finished.
+// In steps of many rows cuBLASLt multiplies, if a row's bits may depend on its
+// batch mates (CudaExecutorLimits::fastMathBatch). It uses instructions of the
+// newest chips that kernels/LinearTile.cuh does not use. The weight is
+// unpacked, multiplied and finished some columns at a time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,18 +19,21 @@
 
 namespace sluice::cuda {
 
-/// With fewer rows, to unpack the weight takes longer than it saves.
+/// The minimum of rows. With fewer, unpacking the weight takes longer than it
+/// saves.
 constexpr int64_t denseMinRows = 256;
 
-/// All zeros where no product of the program is by the library.
+/// Returns the room that cuBLASLt's products need. All zeros if the program has
+/// none.
 DenseRoom denseRoom(const CudaProgram &program,
                     const CudaExecutorLimits &limits);
 
-/// Whether graphs of `rows` rows compute weights of the kind so.
+/// Returns whether cuBLASLt multiplies weights of `kind` in graphs of `rows`
+/// rows.
 bool isDense(const CudaExecutorLimits &limits, WeightKind kind, int64_t rows);
 
-/// Appends what one of the kernels sluice_linear_* does with the arguments.
-/// `name`: the kind's in the names of kernels.
+/// Appends nodes that do what a kernel sluice_linear_* does with the arguments.
+/// `name` is the name of the kind, as it occurs in the names of kernels.
 void addDenseLinear(SluiceGraph *graph, WeightKind kind, const char *name,
                     int32_t rows, const LinearArguments &arguments);
 

@@ -1,12 +1,12 @@
-//===- DeviceGroup.h - the GPUs that compute a program together -----------===//
+//===- DeviceGroup.h - the group of GPUs that computes a program ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What an executor needs of the other members of its group. It is implemented
-// by comm/nccl/NcclGroup.h.
+// The interface through which an executor exchanges bytes with the other
+// members of its group. comm/nccl/NcclGroup.h implements it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,17 +20,17 @@
 
 namespace sluice::cuda {
 
-/// One member's end. All members have the same exchanges, in the same order.
-/// Used by one thread, but for giveUp(). After an error nothing works any more,
-/// and exchanges that are in streams come to an end, as do those of graphs that
-/// are launched later: no call here waits for that. Outlives the graphs that it
-/// has put exchanges into.
+/// One member's end of the group. All members have the same exchanges, in the
+/// same order. One thread uses it, except for giveUp(). After an error it does
+/// not work any more; exchanges that are in streams, and those of graphs that
+/// are launched later, then come to an end, and no call here waits for that.
+/// Outlives the graphs that it has put exchanges into.
 class DeviceGroup {
 public:
-  /// Memory of the member's device.
+  /// A piece of memory on the member's device.
   struct Piece {
     DeviceAddress address = 0;
-    uint64_t bytes = 0; ///< 0: nothing travels
+    uint64_t bytes = 0; ///< if 0, nothing is sent
   };
 
   virtual ~DeviceGroup() = default;
@@ -38,24 +38,24 @@ public:
   virtual int32_t member() const = 0;
   virtual int32_t members() const = 0;
 
-  /// Puts into `stream`: out[m] goes to each other member m, and in[m] is
-  /// filled with what that one gives to this, which is as long. What stands at
-  /// this member's own place is not looked at. Waits until it is in the stream,
-  /// not for other members; the stream may be a captured one. Errors: those of
-  /// what carries the bytes.
+  /// Puts an exchange into `stream`: out[m] is sent to each other member m, and
+  /// in[m] is filled with what member m sends to this one, which is as long.
+  /// The entries of this member itself are ignored. Returns once the exchange
+  /// is in the stream, without waiting for other members; the stream may be one
+  /// that is being captured. Errors: those of the transport.
   virtual Status exchange(std::span<const Piece> out, std::span<const Piece> in,
                           Stream stream) = 0;
 
-  /// Whether all is well; to be asked while an exchange is waited for, which
-  /// may never end otherwise. Errors: what carries the bytes has failed, also
-  /// at another member, where it says so; giveUp()'s.
+  /// Returns whether the group still works. Call it while an exchange is
+  /// awaited, which otherwise may never end. Errors: the transport has failed,
+  /// here or at another member that reports it; the error of giveUp().
   virtual Status check() = 0;
-  /// The longest that a step takes from an exchange that is known to have ended
-  /// to the next such; then another member is lost, which check() may not
-  /// notice.
+  /// Returns the longest time that a step may take from one exchange that is
+  /// known to have ended to the next. When it is exceeded, another member is
+  /// lost, even if check() has not noticed that.
   virtual std::chrono::nanoseconds patience() const = 0;
-  /// Thread-safe: a member is lost. The next check() ends with `reason`, and
-  /// what is in streams with it.
+  /// Declares that a member is lost. The next check() fails with `reason`, and
+  /// the exchanges in streams come to an end. Thread-safe.
   virtual void giveUp(const Status &reason) = 0;
 };
 

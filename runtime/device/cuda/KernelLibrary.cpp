@@ -9,7 +9,7 @@
 
 namespace sluice::cuda {
 
-/// What every kernel may have.
+/// The shared memory that every kernel may have by default.
 static constexpr uint32_t freeSharedBytes = 48 << 10;
 
 Expected<std::unique_ptr<KernelLibrary>>

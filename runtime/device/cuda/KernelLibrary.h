@@ -1,4 +1,4 @@
-//===- KernelLibrary.h - kernels by name ----------------------------------===//
+//===- KernelLibrary.h - finds kernels by name ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@
 
 namespace sluice::cuda {
 
-/// The structure of a kernel's arguments as KernelNode has them.
+/// Returns the structure of a kernel's arguments as the words of a KernelNode.
 template <typename Arguments>
 std::vector<uint64_t> argumentWords(const Arguments &arguments) {
   static_assert(sizeof(Arguments) % 8 == 0);
@@ -24,20 +24,22 @@ std::vector<uint64_t> argumentWords(const Arguments &arguments) {
   return words;
 }
 
-/// The runtime's kernels and a program's own, on one device. For one thread.
+/// Holds the runtime's kernels and a program's own, on one device. Used by one
+/// thread.
 class KernelLibrary {
 public:
-  /// Errors: no kernels, or none for this device. `device` outlives it.
+  /// Loads the runtime's kernels and those of `programImage`. Errors: there are
+  /// no kernels, or none for this device. `device` outlives the library.
   static Expected<std::unique_ptr<KernelLibrary>>
   load(Device &device, std::span<const uint8_t> programImage);
   ~KernelLibrary();
 
-  /// Adds the kernels of another image. Error: none of its code is for this
+  /// Adds the kernels of another image. Error: the image has no code for this
   /// device.
   Status add(std::span<const uint8_t> image);
 
-  /// The kernel, whose blocks may have `sharedBytes` of dynamic shared memory.
-  /// Error: there is none.
+  /// Returns the kernel and allows its blocks `sharedBytes` of dynamic shared
+  /// memory. Error: there is no such kernel.
   Expected<Function> find(const std::string &name, uint32_t sharedBytes);
 
 private:
@@ -45,7 +47,7 @@ private:
 
   struct Entry {
     Function function = nullptr;
-    uint32_t sharedBytes = 0; ///< allowed
+    uint32_t sharedBytes = 0; ///< the size that is allowed so far
   };
 
   Device &device;

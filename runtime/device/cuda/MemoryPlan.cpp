@@ -1,4 +1,4 @@
-//===- MemoryPlan.cpp - where everything lies in device memory ------------===//
+//===- MemoryPlan.cpp - the layout of a program's device memory -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,13 +21,15 @@ namespace sluice::cuda {
 namespace {
 
 constexpr uint64_t alignment = 256;
-/// Slopes of some hundred layers that differ; equal ones are kept once.
+/// Room for the slopes of some hundred layers that differ; equal slopes are
+/// stored once.
 constexpr uint64_t slopeRoom = 16384;
-/// For the partial results of spans; StepTables says whose. For 32 rows of a
-/// llama-8b that is room for nearly 500 spans each: 63,000 positions.
+/// The maximum for the partial results of spans, which StepTables assigns to
+/// rows. For 32 rows of a llama-8b there is room for nearly 500 spans each:
+/// 63,000 positions.
 constexpr uint64_t maxSpanBytes = uint64_t{256} << 20;
 
-/// Gives out places, and notes whether sizes have overflowed.
+/// Assigns places in the arena and records whether sizes have overflowed.
 class Planner {
 public:
   uint64_t take(uint64_t bytes) {
@@ -38,7 +40,7 @@ public:
     overflowed |= __builtin_add_overflow(end, padded, &end);
     return begin;
   }
-  /// count * each bytes.
+  /// Takes count * each bytes.
   uint64_t take(uint64_t count, uint64_t each) {
     uint64_t bytes = 0;
     overflowed |= __builtin_mul_overflow(count, each, &bytes);
@@ -48,7 +50,8 @@ public:
   bool overflowed = false;
 };
 
-/// What the linear kernels share: partial sums and tickets of the largest.
+/// The memory that all linear kernels share: the partial sums and tickets of
+/// the largest.
 struct LinearRoom {
   uint64_t partialFloats = 0;
   uint64_t tickets = 0;
@@ -112,7 +115,8 @@ void planStep(const CudaProgram &program, const CudaExecutorLimits &limits,
   uint64_t before = planner.end;
   plan.values = planner.take(uint64_t(paddedCapacity(limits.rows)),
                              uint64_t(program.rowFloats) * sizeof(float));
-  // Behind the rows' values, as capacities of graphs differ.
+  // Outputs come directly after the rows' values, since their place depends on
+  // the capacity of a graph.
   planner.take(uint64_t(paddedCapacity(limits.outputs)),
                uint64_t(program.outputFloats) * sizeof(float));
   plan.partials = planner.take(room.partialFloats, sizeof(float));
@@ -147,7 +151,7 @@ void planStep(const CudaProgram &program, const CudaExecutorLimits &limits,
   plan.stepBytes = planner.end - before;
 }
 
-/// In GB, or in MB where that is little.
+/// Returns the size in GB, or in MB if it is below one GB.
 std::string sizeText(uint64_t bytes) {
   char text[32];
   bool large = bytes >= 1000000000;

@@ -1,4 +1,4 @@
-//===- NodeSequence.cpp - nodes that are launched one behind the other ----===//
+//===- NodeSequence.cpp - launches a list of nodes one after the other ----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -77,7 +77,7 @@ Status NodeSequence::addGraph(std::span<const GraphNode> some,
   return {};
 }
 
-/// The nodes with a mark behind each.
+/// Returns the nodes with a mark after each.
 Expected<std::vector<GraphNode>>
 NodeSequence::withMarks(KernelLibrary &kernels) const {
   Expected<Function> function = kernels.find(markKernel, 0);
@@ -114,7 +114,7 @@ Status NodeSequence::upload(Stream stream) {
 Status NodeSequence::launch(Stream stream, const Observer &observer) {
   if (progress.data())
     std::atomic_ref(*progress.as<int32_t>()).store(0);
-  // As many graphs as nodes: each is waited for.
+  // There is a graph for each node, and each is waited for.
   const bool isByNode = !nodes.empty() && !progress.data();
   for (size_t i = 0; i < graphs.size(); ++i) {
     Status status = device->launch(graphs[i], stream);
@@ -133,7 +133,7 @@ Status NodeSequence::launch(Stream stream, const Observer &observer) {
 std::string NodeSequence::whereItStands() const {
   if (!progress.data())
     return "";
-  // Relaxed: nothing else is read of what the kernels have written.
+  // Relaxed: the host reads no other data that the kernels have written.
   const auto ended = static_cast<size_t>(
       std::atomic_ref(*progress.as<int32_t>()).load(std::memory_order_relaxed));
   return ended < nodes.size() ? titleOf(ended) : "";

@@ -1,12 +1,13 @@
-//===- NodeSequence.h - nodes that are launched one behind the other ------===//
+//===- NodeSequence.h - launches a list of nodes one after the other ------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A list of nodes as the device's options want it: one graph; or, for finding a
-// fault, a graph for each node, or one graph with a mark behind each kernel.
+// Holds a list of nodes in the form that the device's options ask for: one
+// graph; or, for finding a fault, a graph for each node, or one graph with a
+// mark after each kernel.
 //
 //   Expected<NodeSequence> step = NodeSequence::make(device, kernels, nodes);
 //   Status s = step->upload(stream); ... s = step->launch(stream);
@@ -25,12 +26,12 @@
 
 namespace sluice::cuda {
 
-/// Owns the graphs; destroyed before the device and the kernels, by a thread
-/// that has entered the device. Thread-compatible.
+/// Owns the graphs. Must be destroyed before the device and the kernels, by a
+/// thread that has entered the device. Thread-compatible.
 class NodeSequence {
 public:
-  /// Called when a node has ended that was launched by itself; an error ends
-  /// the launch with it. `number` counts from 0.
+  /// Called after each node that was launched in a graph of its own has ended.
+  /// An error that it returns ends the launch. `number` counts from 0.
   using Observer = std::function<Status(size_t number, const GraphNode &node)>;
 
   NodeSequence() = default;
@@ -38,28 +39,29 @@ public:
   NodeSequence &operator=(NodeSequence &&other) noexcept;
   ~NodeSequence();
 
-  /// Errors: the device's, with the kernel's name where one is launched by
-  /// itself; there is no kernel that makes marks.
+  /// Makes the graphs. Errors: those of the device, with the kernel's name if
+  /// each node has a graph of its own; the kernel that makes marks is missing.
   static Expected<NodeSequence> make(Device &device, KernelLibrary &kernels,
                                      std::vector<GraphNode> nodes);
 
   bool isEmpty() const { return graphs.empty(); }
 
-  /// The nodes, where the options are for finding a fault; else nothing is
-  /// kept.
+  /// Returns the nodes if the options ask for finding a fault; they are not
+  /// kept otherwise.
   std::span<const GraphNode> list() const { return nodes; }
 
-  /// Brings the graphs to the device, as Device::upload().
+  /// Brings the graphs to the device, like Device::upload().
   Status upload(Stream stream);
 
   /// Launches the nodes. With DeviceOptions::oneNode it waits for each of them,
-  /// and an error, or giving the device up, names the kernel. `observer` may be
-  /// empty, and is not called otherwise.
+  /// and an error, or the reason why the device is given up, then names the
+  /// kernel. `observer` may be empty; it is called only with oneNode.
   Status launch(Stream stream, const Observer &observer = {});
 
-  /// The first kernel that is not known to have ended since launch(): "kernel 3
-  /// of 14 (sluice_linear_bf16_8)"; empty without DeviceOptions::marks, and
-  /// where all have ended. Thread-safe, also while the nodes run.
+  /// Returns the first kernel that is not known to have ended since launch(),
+  /// such as "kernel 3 of 14 (sluice_linear_bf16_8)". Returns "" without
+  /// DeviceOptions::marks, or if all kernels have ended. Thread-safe, also
+  /// while the nodes run.
   std::string whereItStands() const;
 
 private:
@@ -71,9 +73,10 @@ private:
 
   Device *device = nullptr;
   std::vector<Graph> graphs;
-  /// Of diagnoses alone; else the device's graph has all that is needed.
+  /// Kept for finding faults only; otherwise the device's graph has all that is
+  /// needed.
   std::vector<GraphNode> nodes;
-  PinnedMemory progress; ///< int32: how many nodes have ended
+  PinnedMemory progress; ///< int32: the number of nodes that have ended
 };
 
 } // namespace sluice::cuda

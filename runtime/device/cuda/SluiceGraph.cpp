@@ -109,7 +109,7 @@ RowTable SluiceGraph::rowTable() const {
   result.positions = pointer<int32_t>(table(layout.positions));
   result.sequences = pointer<int32_t>(table(layout.sequenceOf));
   result.pages = pointer<int32_t>(table(layout.pages));
-  // Sequences' numbers are places in the table; see StepTables.h.
+  // The numbers of sequences are places in the table; see StepTables.h.
   result.pagesPerSequence = 1;
   return result;
 }
@@ -212,7 +212,7 @@ void SluiceGraph::addCheckpoint(std::span<void *const> values,
          static_cast<uint32_t>(compactSharedBytes(compact.rowCapacity)),
          compact);
 
-  // Half of the rows at most.
+  // At most half of the rows move.
   constexpr int64_t maxBlocks = 64;
   auto blocks =
       static_cast<uint32_t>(std::clamp<int64_t>(rows / 2, 1, maxBlocks));

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What CudaProgramABI.h's functions append to, for one capacity of rows.
+// The functions of CudaProgramABI.h append to this list, for one capacity of
+// rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,31 +23,33 @@
 
 namespace sluice::cuda {
 
-/// What all graphs of a program refer to; outlives them.
+/// The data that all graphs of a program share. Outlives the graphs.
 struct GraphContext {
   const CudaProgram *program = nullptr;
   CudaExecutorLimits limits;
   MemoryPlan plan;
   DeviceAddress arena = 0;
-  /// Who lives: a byte for each row of the step, of the host's memory.
+  /// The flags of living rows: a byte for each row of the step, in host memory.
   DeviceAddress alive = 0;
-  /// The last checkpoint at which rows have left: an int32 there, too.
+  /// The last checkpoint at which rows have left, an int32 in host memory.
   DeviceAddress passed = 0;
-  /// The last exchange of the group that the step is known to have behind it:
-  /// an int32 there, too.
+  /// The last exchange of the group that is known to have ended in the step, an
+  /// int32 in host memory.
   DeviceAddress exchanged = 0;
-  /// That computes the program; null: this device alone.
+  /// The group that computes the program; null if this device computes it
+  /// alone.
   DeviceGroup *group = nullptr;
-  /// Null: nothing is to be launched; only what the program needs is counted.
+  /// The kernels that are launched. If null, nothing is launched, and the
+  /// graphs only count what the program needs.
   KernelLibrary *kernels = nullptr;
-  /// Null, or where graphs put the name of each node that they get, in order,
-  /// also where nothing is to be launched: a kernel's, or one of those below.
-  /// `arena` is not 0 then, and of a program for several members `group` is
-  /// there.
+  /// If set, each graph appends here the names of its nodes, in order, also if
+  /// nothing is launched. A name is a kernel's, or one of those that stand for
+  /// products and exchanges. `arena` must then not be 0, and for a program of
+  /// several members `group` must be set.
   std::vector<std::string> *nodeNames = nullptr;
   int32_t multiprocessors = 1;
-  int32_t sharedBytes = 0; ///< that a block can have
-  /// Of all graphs: equal ones are kept once. They lie at plan.slopes.
+  int32_t sharedBytes = 0; ///< the most that a block can have
+  /// The slopes of all graphs, at plan.slopes. Equal ones are stored once.
   std::vector<float> slopes;
 };
 
@@ -54,43 +57,47 @@ struct GraphContext {
 
 /// The state behind CudaProgramABI.h's opaque pointer.
 struct SluiceGraph {
-  /// `rows`: one of bucketsOf(limits.rows).
+  /// `rows` is one of bucketsOf(limits.rows).
   SluiceGraph(sluice::cuda::GraphContext &context, int64_t rows);
 
-  /// Calls the program's function, and finish(). Errors: what it asks for that
-  /// is not there.
+  /// Calls the program's function, and then finish(). Errors: the program asks
+  /// for something that does not exist.
   sluice::Status build();
-  /// Behind the program's work, whoever has appended that: appends what the
-  /// runtime adds to it. Errors: as build().
+  /// Appends what the runtime adds after the program's work, which need not
+  /// come from build(). Errors: as build().
   sluice::Status finish();
 
-  // What came out of build().
+  // The results of build().
   std::vector<sluice::cuda::GraphNode> nodes;
-  /// Where rows that have come in are put before the graph runs,
-  /// [row][hiddenSize]; 0: nowhere.
+  /// The address, [row][hiddenSize], to which incoming rows are copied before
+  /// the graph runs; 0 if there are none.
   sluice::cuda::DeviceAddress received = 0;
-  /// Rows to be sent on, [row][hiddenSize], when the graph has run.
+  /// The rows for the next stage, [row][hiddenSize], once the graph has run.
   sluice::cuda::DeviceAddress sent = 0;
   int32_t checkpoints = 0;
-  /// Checkpoints before the outputs got their numbers.
+  /// The checkpoints before the outputs got their final numbers.
   int32_t checkpointsBeforeOutputs = 0;
   bool givesGreedyTokens = false;
-  /// The most floats of a row's partial results in one span of attention.
+  /// The maximum over the layers of the floats of a row's partial results in
+  /// one span of attention.
   int64_t spanFloats = 0;
-  /// Of attention in tiles, if all layers compute chunks so: each size once.
+  /// The tile sizes of attention, each once. They count only if all layers
+  /// compute chunks in tiles.
   std::vector<int32_t> tileRows;
   bool hasLayersWithoutTiles = false;
-  /// Of the group's members.
+  /// The number of exchanges with the group's other members.
   int32_t exchanges = 0;
-  /// Also where none are launched; of a product, what the library may take for
-  /// it: the kernel, one that clears, and one that adds up parts. Of an
-  /// exchange: NCCL's kernel, and what it captures around it for a network.
+  /// The number of kernels, also if none are launched. A product counts as many
+  /// as cuBLASLt may take for it: the kernel, one that clears, and one that
+  /// adds up parts. An exchange counts NCCL's kernel and the nodes that NCCL
+  /// captures around it for a network.
   int64_t kernelCount = 0;
-  int64_t lookups = 0; ///< of them, those that look rows of tables up
+  /// Those of the kernels that look up rows of tables.
+  int64_t lookups = 0;
   static constexpr int64_t kernelsOfProduct = 3;
   static constexpr int64_t kernelsOfExchange = 4;
 
-  // For the functions of CudaProgramABI.h.
+  // The following members serve the functions of CudaProgramABI.h.
   using Address = sluice::cuda::DeviceAddress;
 
   void fail(const sluice::Status &status);
@@ -113,10 +120,10 @@ struct SluiceGraph {
            uint32_t parameterWords);
 
   void addProduct(const sluice::cuda::ProductNode &product);
-  /// As DeviceGroup::exchange().
+  /// Appends a node that does DeviceGroup::exchange() with these pieces.
   void addExchange(std::span<const sluice::cuda::DeviceGroup::Piece> out,
                    std::span<const sluice::cuda::DeviceGroup::Piece> in);
-  /// Where nothing is launched: so many exchanges, with a kernel.
+  /// Counts `count` exchanges and one kernel, if nothing is launched.
   void countExchanges(int32_t count) {
     kernelCount += count * kernelsOfExchange + 1;
   }
@@ -127,17 +134,20 @@ struct SluiceGraph {
   Address valueAt(int32_t domain, int64_t offset) const;
   Address table(int64_t words) const;
   const int32_t *count(int32_t domain) const;
-  /// Rows (outputs) that the graph is made for, and that values have room for.
+  /// capacity() returns how many rows (outputs) the graph is made for, padded()
+  /// how many its values have room for.
   int64_t capacity(int32_t domain) const;
   int64_t padded(int32_t domain) const;
   sluice::cuda::RowTable rowTable() const;
   sluice::cuda::StepTables::Attention attention() const;
   const float *slopesOf(const SluiceAttention &params);
-  /// Null, and the error is noted, where there is no such weight.
+  /// Returns null and records an error if there is no such weight.
   const sluice::cuda::LinearWeight *linearWeight(int64_t weight);
-  /// A layer's attention computes chunks of so many rows in tiles; 0: none.
+  /// Records that a layer's attention computes chunks in tiles of `rowsOfTile`
+  /// rows, or that it has no tiles (0).
   void noteTiles(int32_t rowsOfTile);
-  /// What outputs want that is not the greatest token; that is known.
+  /// Appends the kernels that compute what outputs ask for beyond the greatest
+  /// token, which is already known.
   void addSampling();
   void addCheckpoint(std::span<void *const> values,
                      std::span<const int64_t> floats);

@@ -1,4 +1,4 @@
-//===- StepExchanges.cpp - where a group's members meet in a step ---------===//
+//===- StepExchanges.cpp - the collectives of a group in a step -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,13 +19,13 @@ namespace {
 
 using Piece = DeviceGroup::Piece;
 
-/// Shares begin at multiples of so many floats: 256 bytes.
+/// Shares begin at multiples of this many floats, which are 256 bytes.
 constexpr uint64_t shareStep = 64;
 
-/// Blocks of a kernel that has enough to do for them.
+/// The maximum of blocks of a kernel.
 constexpr int64_t maxBlocks = 256;
 
-/// How members share out `floats` numbers.
+/// Divides `floats` numbers among the members.
 struct Shares {
   Shares(uint64_t floats, int32_t members) : floats(floats), members(members) {
     const auto count = static_cast<uint64_t>(members);
@@ -35,7 +35,7 @@ struct Shares {
   uint64_t begin(int32_t member) const {
     return std::min(floats, each * static_cast<uint64_t>(member));
   }
-  /// The last ones may be shorter, or empty.
+  /// Returns the length of a share. The last ones may be shorter, or empty.
   uint64_t length(int32_t member) const {
     return std::min(each, floats - begin(member));
   }
@@ -48,7 +48,7 @@ struct Shares {
   int32_t members;
 };
 
-/// All numbers of a value.
+/// Returns the numbers of a value, for all rows of capacity.
 uint64_t floatsOf(const SluiceGraph *graph, int32_t domain, int64_t cols) {
   return static_cast<uint64_t>(graph->capacity(domain) * cols);
 }
@@ -57,8 +57,8 @@ Piece pieceOf(const float *x, uint64_t floats) {
   return {reinterpret_cast<DeviceAddress>(x), floats * sizeof(float)};
 }
 
-/// What all members have brought: the others' lie in scratch memory, one behind
-/// the other.
+/// Returns the parts of all members. Those of the other members lie in scratch
+/// memory, one after the other.
 GroupParts partsOf(const SluiceGraph *graph, const float *mine,
                    const float *others, uint64_t stride) {
   const DeviceGroup &group = *graph->context.group;
@@ -66,12 +66,13 @@ GroupParts partsOf(const SluiceGraph *graph, const float *mine,
           group.member()};
 }
 
-/// For the kernel behind the last exchange.
+/// Returns the note for the kernel after the last exchange.
 ExchangeNote noteOf(const SluiceGraph *graph) {
   return {graph->pointer<int32_t>(graph->context.exchanged), graph->exchanges};
 }
 
-/// The first member gives it to all others.
+/// Appends an exchange in which the first member sends the piece to all other
+/// members.
 void addGiving(SluiceGraph *graph, const Piece &piece) {
   const DeviceGroup &group = *graph->context.group;
   std::vector<Piece> out(size_t(group.members())), in(out.size());
@@ -82,7 +83,7 @@ void addGiving(SluiceGraph *graph, const Piece &piece) {
   graph->addExchange(out, in);
 }
 
-/// Whether there is anything to be made or listed of it: else it is only
+/// Returns whether the graph's nodes are made or listed. If not, they are only
 /// counted.
 bool isMade(SluiceGraph *graph) {
   const GraphContext &context = graph->context;

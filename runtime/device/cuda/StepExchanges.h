@@ -1,12 +1,13 @@
-//===- StepExchanges.h - where a group's members meet in a step -----------===//
+//===- StepExchanges.h - the collectives of a group in a step -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// An exchange of bytes is a node that is captured from the group's calls, of
-// all rows that the graph has room for; what becomes of the bytes are kernels.
+// A collective consists of exchanges and kernels. An exchange moves the bytes
+// of all rows that the graph has room for; it is a node that is captured from
+// the group's calls. Kernels then process the bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +18,7 @@
 
 namespace sluice::cuda {
 
-/// Values of a domain, as CudaProgramABI.h's functions have them.
+/// The operands of a collective, values of one domain as in CudaProgramABI.h.
 struct CollectiveOperands {
   int32_t domain = 0;
   const float *x = nullptr;
@@ -25,22 +26,23 @@ struct CollectiveOperands {
   float *scratch = nullptr;
 };
 
-/// y[row][cols] = the sum over the members of x[row][cols]. Each member gets
-/// all parts of its own share, adds them up, and gives the sums to the others:
-/// as many bytes as a ring moves, and two latencies.
+/// y[row][cols] = the sum of x[row][cols] over the members. Each member
+/// receives all parts of its share, adds them up, and sends the sums to the
+/// other members. This moves as many bytes as a ring and takes two latencies.
 void addAllReduce(SluiceGraph *graph, const CollectiveOperands &operands,
                   int64_t cols);
 
-/// y[row][cols] = the members' x[row][partCols] side by side.
+/// y[row][cols] = the x[row][partCols] of all members side by side.
 void addAllGather(SluiceGraph *graph, const CollectiveOperands &operands,
                   int64_t partCols, int64_t cols);
 
-/// Rows that have come in, rows[row][cols], are at the first member alone: it
-/// gives them to the others.
+/// Appends a broadcast of the incoming rows, rows[row][cols], which only the
+/// first member has.
 void addBroadcast(SluiceGraph *graph, const float *rows, int64_t cols);
 
-/// The first member reads from the host's memory who lives, and tells the
-/// others. The address of that on the device: a byte for each row.
+/// Appends the agreement on which rows live: the first member reads the flags
+/// from host memory and broadcasts them. Returns their address on the device, a
+/// byte for each row.
 DeviceAddress addDecision(SluiceGraph *graph);
 
 } // namespace sluice::cuda

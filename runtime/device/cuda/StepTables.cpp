@@ -1,4 +1,4 @@
-//===- StepTables.cpp - what a step is told of its rows -------------------===//
+//===- StepTables.cpp - the tables of a step's rows -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -54,7 +54,7 @@ StepTables::StepTables(const CudaExecutorLimits &limits, int32_t *block)
   runs.reserve(static_cast<size_t>(limits.rows));
 }
 
-/// The number of the sequence in this step; its pages are entered when it is
+/// Returns the number of the sequence in this step. Enters its pages when it is
 /// new.
 Expected<int32_t> StepTables::numberOf(SequenceId sequence,
                                        const device::StepInput &input,
@@ -73,7 +73,8 @@ Expected<int32_t> StepTables::numberOf(SequenceId sequence,
     return failure("step: rows of more than ", layout.sequences, " sequences");
   ++sequencesUsed;
   std::span<const int32_t> pages = input.pages->pages(sequence);
-  // No two sequences have the same number: each has a page.
+  // Each sequence takes at least one entry, so that no two have the same
+  // number.
   auto count =
       std::clamp<int64_t>(std::ssize(pages), 1, layout.pagesPerSequence);
   std::copy_n(pages.data(), std::min(count, std::ssize(pages)),
@@ -170,8 +171,8 @@ void StepTables::placeSpans(const StepBatch &batch, const TableLayout &layout,
   }
 }
 
-/// Whether the row is in a whole tile of its run (Attend.cuh's isChunk), of
-/// each of these sizes; there are some.
+/// Returns whether, for each of these sizes, the row is in a whole tile of its
+/// run (isChunk of Attend.cuh). False if there are no sizes.
 bool StepTables::isInTiles(const StepBatch &batch, int64_t row,
                            std::span<const int32_t> tileRows) const {
   for (int64_t size : tileRows) {

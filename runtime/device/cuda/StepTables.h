@@ -1,32 +1,34 @@
-//===- StepTables.h - what a step is told of its rows ---------------------===//
+//===- StepTables.h - the tables of a step's rows -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One block of int32 numbers that the host fills and sends before a step, at
-// the same offsets there and on the device. First what comes before the steps:
+// The tables are one block of int32 numbers that the host fills and sends
+// before a step; they have the same offsets on the host and on the device. The
+// block begins with what is sent ahead of the step:
 //
 //   copies, pairs[copies][2]         pages to copy
 //
-// and then what a step is told, by the capacity of its graph:
+// Then come the tables of the step, whose sizes follow from the capacity of its
+// graph:
 //
 //   counts                           rows, outputs, mirrors, moves
-//   tokens[rows]                     as the step begins
+//   tokens[rows]                     as of the step's start
 //   positions[rows] sequences[rows] origins[rows] wantsOutput[rows]
 //   spanPlaces[rows]                 kernels/CacheABI.h
-//   departedAt[rows]                     0; kernels/CompactABI.h
+//   departedAt[rows]                 0 at first; kernels/CompactABI.h
 //   outputRows[outputs]
-//   outputSources[outputs]           their numbers as the step begins
-//   requests[outputs]                OutputRequests, by those
+//   outputSources[outputs]           output numbers as of the step's start
+//   requests[outputs]                OutputRequests, by those numbers
 //   pages[...]                       of the sequences that have rows
 //   mirrorRows[mirrors] mirrorSequences[mirrors]
 //
-// A sequence's number in a step is where its pages begin; so they lie behind
-// each other, whatever a sequence could have, and what is sent of the tables is
-// what the step has: some kilobytes. Mirrors are seldom, and sent by
-// themselves.
+// A sequence's number in a step is the place where its pages begin in `pages`.
+// So the pages of all sequences follow each other without gaps, and only the
+// tables of the rows that the step has are sent: some kilobytes. Mirrors are
+// rare, and are sent separately.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,10 +44,10 @@
 
 namespace sluice::cuda {
 
-/// Offsets in numbers from the block's beginning; parts are aligned to 256
-/// bytes.
+/// The offsets of the tables, in int32 numbers from the block's start. Tables
+/// are aligned to 256 bytes.
 struct TableLayout {
-  /// Pairs that are sent at a time.
+  /// How many pairs are sent at a time.
   static constexpr int64_t copies = 512;
   enum Place : int64_t {
     Copies = 0,
@@ -57,11 +59,13 @@ struct TableLayout {
     CountsEnd = Rows + 64
   };
 
-  /// For graphs of `rows` rows. With more rows nothing lies further ahead.
+  /// Makes the layout for graphs of `rows` rows. With more rows no offset is
+  /// smaller.
   TableLayout(const CudaExecutorLimits &limits, int64_t rows);
 
-  int64_t rows;      ///< capacity
-  int64_t mirrors;   ///< capacity: what a step of `rows` rows can have
+  int64_t rows; ///< capacity
+  /// Capacity: as many as a step of `rows` rows can have.
+  int64_t mirrors;
   int64_t sequences; ///< capacity
   int64_t pagesPerSequence;
 
@@ -69,39 +73,40 @@ struct TableLayout {
       departedAt;
   int64_t outputRows, outputSources, requests, pages, mirrorRows,
       mirrorSequences;
-  int64_t words; ///< of all
+  int64_t words; ///< the size of the block
 };
 
-/// Fills a block. Allocates nothing after it is made. Thread-compatible.
+/// Fills a block. Allocates nothing after its construction. Thread-compatible.
 class StepTables {
 public:
-  /// `block` has room for any layout of the limits, and outlives the tables.
+  /// `block` has room for any layout of the limits, and outlives this object.
   StepTables(const CudaExecutorLimits &limits, int32_t *block);
 
   /// How a graph computes attention.
   struct Attention {
-    int64_t places = 0; ///< for spans of rows
-    /// Chunks of so many rows are computed without; by the layers' shapes.
+    int64_t places = 0; ///< how many there are for spans of rows
+    /// The tile sizes of the layers. A chunk of that many rows needs no places.
     std::span<const int32_t> tileRows = {};
   };
 
-  /// The step's rows, outputs, mirrors and page tables, for the graph with that
-  /// layout. Rows of several spans get places, as long as there are some, the
-  /// longest first; those that every layer computes in tiles need none. Error:
-  /// more mirrors or sequences than there is room for.
+  /// Writes the step's rows, outputs, mirrors and page tables for the graph
+  /// with that layout. Rows of several spans get places as long as there are
+  /// some, the longest rows first; rows that every layer computes in tiles need
+  /// none. Error: there are more mirrors or sequences than there is room for.
   Status fill(const device::StepInput &input, const TableLayout &layout,
               const Attention &attention);
 
-  /// `copies`, at most TableLayout::copies.
+  /// Writes `copies`, of which there are at most TableLayout::copies.
   void setCopies(std::span<const PageCopy> copies);
 
-  /// Numbers of the block: from `first` on, `count` of them.
+  /// A part of the block: `count` numbers from `first` on.
   struct Part {
     int64_t first = 0, count = 0;
   };
-  /// What setCopies() has written.
+  /// Returns the part that setCopies() has written.
   Part copyPart() const { return {0, TableLayout::CopyPairs + 2 * copyCount}; }
-  /// What fill() has, to be sent before the step; empty ones need not be.
+  /// Returns the parts that fill() has written, which are sent before the step.
+  /// Empty parts need not be sent.
   std::array<Part, 3> stepParts() const { return parts; }
 
 private:
@@ -119,10 +124,10 @@ private:
   std::array<Part, 3> parts;
   int64_t copyCount = 0;
   std::vector<int32_t> longRows;
-  std::vector<int32_t> runs; ///< [row]: where its run of positions begins
+  std::vector<int32_t> runs; ///< [row]: the first row of its run of positions
   int64_t pagesUsed = 0;
-  /// A sequence of the cache that has rows, by its hash: its number in the step
-  /// so counted.
+  /// An entry of a hash table of the sequences that have rows: the number of
+  /// `sequence` in the step `step`. Entries of earlier steps count as empty.
   struct SequenceNumber {
     uint64_t step = 0;
     SequenceId sequence = 0;

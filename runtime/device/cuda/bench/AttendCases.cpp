@@ -1,4 +1,4 @@
-//===- AttendCases.cpp - attention over a cache, and rows that leave ------===//
+//===- AttendCases.cpp - cases of attention and of leaving rows -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,7 +37,7 @@ float *randomNumbers(Lab &lab, size_t count, unsigned seed) {
   return pointer<float>(lab.upload(std::span<const float>(numbers)));
 }
 
-/// Keys and values of about 1 of one kv head's page.
+/// Returns keys and values of magnitude about 1 for one kv head's page.
 std::vector<uint8_t> pagePattern(CacheKind kind, int32_t dim) {
   std::mt19937 random(3);
   std::vector<uint8_t> page(static_cast<size_t>(pageHeadBytes(kind, dim)));
@@ -63,7 +63,7 @@ RowTable makeTable(Lab &lab, const AttendShape &shape, int32_t perSequence) {
     sequences.push_back(shape.isPrompt ? 0 : row);
   }
   int32_t count = shape.isPrompt ? 1 : shape.rows;
-  // Pages lie as after some use: not in order.
+  // Pages are in no order, as after some use.
   std::vector<int32_t> pages(static_cast<size_t>(count * perSequence));
   std::iota(pages.begin(), pages.end(), 0);
   std::mt19937 random(5);
@@ -125,7 +125,7 @@ KernelCase bench::makeAttend(Lab &lab, const AttendShape &shape,
   DeviceAddress out = lab.zeros(numbers * 4);
   attend.out = pointer<float>(out);
   attend.rows = makeTable(lab, shape, perSequence);
-  // Those of a prompt are in tiles.
+  // The rows of a prompt are in tiles and need no places.
   const int32_t spans = spansOf(shape.context - 1);
   std::vector<int32_t> places(static_cast<size_t>(shape.rows), -1);
   for (int32_t row = 0; row < shape.rows && !shape.isPrompt; ++row)
@@ -150,7 +150,7 @@ KernelCase bench::makeAttend(Lab &lab, const AttendShape &shape,
     addNodes(lab, shape, attend, made.nodes);
   }
   made.bytes = cacheBytes + 8 * numbers;
-  // Of a prompt's rows the mean sees half of them less.
+  // On average, the rows of a prompt see half of them fewer.
   double seen = shape.context - (shape.isPrompt ? (shape.rows - 1) / 2.0 : 0.0);
   made.flops = 4.0 * seen * shape.heads * shape.headDim * shape.rows;
   return made;
@@ -160,7 +160,7 @@ KernelCase bench::makeCompact(Lab &lab, const CompactShape &shape,
                               int32_t pieces) {
   auto rows = static_cast<size_t>(shape.rows);
   HostMemory alive = lab.host(rows);
-  // The dead are spread over the slots.
+  // The dead rows are spread over the slots.
   for (int32_t row = 0; alive.host && row < shape.rows; ++row)
     alive.host[row] =
         row * shape.dead / shape.rows == (row + 1) * shape.dead / shape.rows;
@@ -208,7 +208,7 @@ KernelCase bench::makeCompact(Lab &lab, const CompactShape &shape,
                                    static_cast<uint32_t>(shape.values)},
                                   moveThreads, 0, move));
   }
-  // Of the last `dead` slots the living ones move: read and written.
+  // The living rows of the last `dead` slots move: each is read and written.
   int32_t moves = 0;
   for (int32_t row = shape.rows - shape.dead; alive.host && row < shape.rows;
        ++row)

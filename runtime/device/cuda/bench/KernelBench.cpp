@@ -1,4 +1,4 @@
-//===- KernelBench.cpp - how fast the kernels are -------------------------===//
+//===- KernelBench.cpp - times the kernels --------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// A chip's second-level cache several times over.
+/// Several times the size of a chip's second-level cache.
 constexpr uint64_t beyondCaches = uint64_t{256} << 20;
 
 struct Bench {
@@ -29,7 +29,7 @@ struct Bench {
   Footprint footprint() const { return {isTiny ? 0 : beyondCaches}; }
 };
 
-/// A case's time, and what it comes to.
+/// Adds a case's time and rates to the line.
 Json timed(Json line, const KernelCase &made, double seconds) {
   double each = seconds / made.pieces;
   line["us"] = each * 1e6;
@@ -40,7 +40,7 @@ Json timed(Json line, const KernelCase &made, double seconds) {
   return line;
 }
 
-/// Bytes read and bytes written both count.
+/// Counts both the bytes read and the bytes written.
 Status timeCopies(const Bench &bench) {
   Lab lab(bench.device, bench.kernels);
   uint64_t bytes = bench.isTiny ? 1 << 16 : uint64_t{2} << 30;
@@ -61,7 +61,7 @@ struct NamedShape {
   bool gated;
 };
 
-/// Llama 8B's layers, and its output.
+/// The layers of Llama 8B, and its output layer.
 constexpr NamedShape shapes8b[] = {{"qkv", 4096, 6144, false},
                                    {"output", 4096, 4096, false},
                                    {"gate-up", 4096, 14336, true},
@@ -155,7 +155,7 @@ Status timeAttention(const Bench &bench) {
       for (int32_t rows : {1, 8, 32}) {
         shape.rows = bench.isTiny ? 2 : rows;
         shape.context = bench.isTiny ? 200 : context;
-        // What a cache of these rows takes, and no more than that.
+        // Leaves out cases that need a larger cache.
         if (int64_t{rows} * context > 8 * 32768)
           continue;
         if (Status s = timeAttend(bench, shape); !s.ok())
@@ -180,7 +180,7 @@ Status timeCompact(const Bench &bench) {
   if (bench.isTiny)
     shape.features = 64;
   int32_t pieces = bench.isTiny ? 1 : 200;
-  // Once, so that the code is there.
+  // A first run loads the code.
   (void)lab.timeOnce(makeCompact(lab, shape, 1).nodes);
   KernelCase made = makeCompact(lab, shape, pieces);
   double seconds = lab.timeOnce(made.nodes);

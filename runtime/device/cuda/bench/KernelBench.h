@@ -1,4 +1,4 @@
-//===- KernelBench.h - how fast the kernels are ---------------------------===//
+//===- KernelBench.h - times the kernels ----------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,15 +16,15 @@
 
 namespace sluice::cuda::bench {
 
-/// Times kernels at shapes of Llama 8B: `part` is copy (on the device; bytes
-/// read and written both count), linear, prompt, attend or compact. Each
+/// Times kernels at shapes of Llama 8B. `part` is copy (on the device; bytes
+/// read and bytes written both count), linear, prompt, attend or compact. Each
 /// measurement is a line:
 ///
-///   {"part": ..., what was computed, "us": of one launch, "bytes": that it
-///   must
-///    move, "gigabytesPerSecond": ..., "teraflops": ...}
+///   {"part": ..., what was computed, "us": time of one launch,
+///    "bytes": bytes it must move, "gigabytesPerSecond": ..., "teraflops": ...}
 ///
-/// isTiny: small shapes, for the emulator. Errors: the device's, no such part.
+/// With `isTiny` shapes are small, for the emulator. Errors: those of the
+/// device; there is no such part.
 Status runKernelBench(
     std::string_view part, Device &device, KernelLibrary &kernels, bool isTiny,
     const std::function<void(const nlohmann::ordered_json &)> &print);

@@ -1,4 +1,4 @@
-//===- Lab.cpp - a device to try kernels on -------------------------------===//
+//===- Lab.cpp - a device for experiments with kernels --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,14 +18,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A measurement lasts this long at least, so that the launch and the waiting
-/// for its end (some 10 us) do not count.
+/// The minimum length of a measurement, so that the launch and the wait for its
+/// end (some 10 us) do not matter.
 constexpr double minSeconds = 2e-3;
 constexpr int measurements = 5;
 constexpr size_t maxNodes = 2000;
 
-/// So long the host looks for the end without a pause. What takes longer is
-/// known to a thousandth or so, and costs the host less.
+/// For this long the host polls for the end without a pause. The end of longer
+/// measurements is known to a thousandth or so, at less cost for the host.
 constexpr std::chrono::milliseconds eager{50};
 
 double secondsSince(Clock::time_point start) {
@@ -129,7 +129,7 @@ DeviceAddress Lab::repeat(std::span<const uint8_t> pattern, uint64_t bytes) {
     return 0;
   uint64_t done = std::min<uint64_t>(pattern.size(), bytes);
   holds(device.copyToDevice(memory, pattern.data(), done, stream));
-  // What is there is copied behind itself: whole patterns each time.
+  // Copies what is there to the place after it, whole patterns each time.
   while (first.ok() && done < bytes) {
     uint64_t more = std::min(done, bytes - done);
     holds(device.copyOnDevice(memory + done, memory, more, stream));
@@ -172,7 +172,7 @@ void Lab::run(std::span<const GraphNode> nodes) { (void)timeOnce(nodes); }
 
 Times Lab::measure(std::span<const GraphNode> nodes, int repeats) {
   NodeSequence sequence = prepare(nodes);
-  (void)launch(sequence); // loads code and fills what is cached
+  (void)launch(sequence); // loads code and fills caches
   std::vector<double> times(static_cast<size_t>(repeats));
   for (double &each : times)
     each = launch(sequence);

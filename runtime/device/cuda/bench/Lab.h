@@ -1,4 +1,4 @@
-//===- Lab.h - a device to try kernels on ---------------------------------===//
+//===- Lab.h - a device for experiments with kernels ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,13 +7,13 @@
 //
 //   Lab lab(*device, *kernels);
 //   DeviceAddress x = lab.upload(std::span(values));
-//   lab.run(std::array{node});                      // and waits
-//   double seconds = lab.time(nodes);               // of one round of them
+//   lab.run(std::array{node});           // waits for the end
+//   double seconds = lab.time(nodes);    // of one round of the nodes
 //   if (!lab.status().ok()) ...
 //
-// No wait is longer than the device's options allow: then the device is given
-// up (Device::giveUp()), with the kernel's name where the options are for
-// finding one (DeviceOptions::marks, oneNode).
+// No wait is longer than the device's options allow. After that the device is
+// given up (Device::giveUp()). The error then names the kernel if the options
+// ask for finding one (DeviceOptions::marks, oneNode).
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,17 +29,17 @@
 
 namespace sluice::cuda::bench {
 
-/// Of several measurements, in seconds.
+/// Statistics of several measurements, in seconds.
 struct Times {
   double median = 0;
   double min = 0;
 };
-/// Of at least one.
+/// Returns the statistics of at least one measurement.
 Times timesOf(std::vector<double> seconds);
 
-/// Memory, launches and times on one device, which the thread enters: one Lab
-/// at a time. After an error nothing is done any more, and results are zeros;
-/// the first error stays. One thread.
+/// Memory, launches and times on one device, which the thread enters; it has
+/// one Lab at a time. After an error all calls do nothing and return zeros; the
+/// first error is kept. Used by one thread.
 class Lab {
 public:
   Lab(Device &device, KernelLibrary &kernels);
@@ -49,14 +49,14 @@ public:
   const DeviceProperties &properties() const { return device.properties(); }
 
   DeviceAddress allocate(uint64_t bytes);
-  /// Zeros.
+  /// Allocates memory that is filled with zeros.
   DeviceAddress zeros(uint64_t bytes);
-  /// Makes zeros of memory that is there.
+  /// Fills existing memory with zeros.
   void fillZeros(DeviceAddress memory, uint64_t bytes);
   template <typename T> DeviceAddress upload(std::span<const T> values) {
     return uploadBytes(std::as_bytes(values));
   }
-  /// `bytes` bytes, `pattern` again and again.
+  /// Uploads `bytes` bytes of repeated `pattern`.
   DeviceAddress repeat(std::span<const uint8_t> pattern, uint64_t bytes);
   HostMemory host(uint64_t bytes);
   template <typename T> std::vector<T> download(DeviceAddress from, size_t n) {
@@ -64,10 +64,10 @@ public:
     downloadBytes(values.data(), from, n * sizeof(T));
     return values;
   }
-  /// Gives back all memory.
+  /// Releases all memory.
   void clear();
 
-  /// A launch of the kernel `name` with its structure of arguments.
+  /// Returns a launch of the kernel `name` with its structure of arguments.
   template <typename Arguments>
   KernelNode node(const std::string &name, Extent grid, int32_t threads,
                   int32_t sharedBytes, const Arguments &arguments) {
@@ -84,31 +84,32 @@ public:
     return made;
   }
 
-  /// Runs the kernels one behind the other, and waits.
+  /// Runs the kernels one after the other, and waits for their end.
   void run(std::span<const GraphNode> nodes);
-  /// The kernels as one graph, launched `repeats` times behind a launch that is
-  /// left out. In each time are the launch and the notice of its end, some 10
-  /// us.
+  /// Launches the kernels as one graph, `repeats` times after a first launch
+  /// that is not measured. Each time includes the launch and the notice of its
+  /// end, some 10 us.
   Times measure(std::span<const GraphNode> nodes, int repeats);
-  /// Seconds that one round of the kernels takes among many, launched as a
-  /// graph: the median of some measurements. The first is left out.
+  /// Returns the seconds of one round of the kernels among many, launched as a
+  /// graph: the median of several measurements, of which the first is left out.
   double time(std::span<const GraphNode> nodes);
-  /// The same of the one time that they run.
+  /// Like time(), for kernels that can run only once.
   double timeOnce(std::span<const GraphNode> nodes);
-  /// Seconds that a copy of `bytes` on the device takes.
+  /// Returns the seconds of a copy of `bytes` on the device.
   double timeCopy(DeviceAddress to, DeviceAddress from, uint64_t bytes);
 
 private:
-  /// Whether there has been no error; keeps the first.
+  /// Returns whether there has been no error; keeps the first one.
   bool holds(const Status &status);
   DeviceAddress uploadBytes(std::span<const std::byte> bytes);
   void downloadBytes(void *to, DeviceAddress from, uint64_t bytes);
   Function find(const std::string &name, uint32_t sharedBytes);
-  /// The kernels, ready to be launched; empty after an error.
+  /// Returns the kernels, ready for launch; empty after an error.
   NodeSequence prepare(std::span<const GraphNode> nodes);
-  /// Until all that is in the stream is done. Whether there has been no error.
+  /// Waits until all work in the stream is done. Returns whether there has been
+  /// no error.
   bool wait(const char *what, const NodeSequence *running = nullptr);
-  /// Seconds of one launch.
+  /// Returns the seconds of one launch.
   double launch(NodeSequence &nodes);
 
   Device &device;

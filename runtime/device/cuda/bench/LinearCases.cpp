@@ -1,4 +1,4 @@
-//===- LinearCases.cpp - products with something to multiply --------------===//
+//===- LinearCases.cpp - products with operands to multiply ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,7 +30,7 @@ int32_t bench::linearKernelRows(int32_t rows) {
 
 namespace {
 
-/// The tiles of the pattern that a weight is made of.
+/// How many different tiles the pattern of a weight has.
 constexpr int32_t patternTiles = 61;
 
 using Random = std::mt19937_64;
@@ -44,15 +44,15 @@ template <typename T> void store(uint8_t *to, T value) {
   std::memcpy(to, &value, sizeof(T));
 }
 
-/// Numbers of about 0.01, either sign, in each of `count` halves.
+/// Writes numbers of about 0.01 and either sign to `count` halves.
 void smallHalves(uint8_t *to, int32_t count, Random &random) {
   for (int32_t i = 0; i < count; ++i)
     store<uint16_t>(to + 2 * i,
                     static_cast<uint16_t>((random() & 0x83ff) | 0x2000));
 }
 
-/// A tile of numbers of about 1, as KernelABI.h lays them out: random bits
-/// where any are a quant, and scales that are finite.
+/// Fills a tile with numbers of about 1, in the layout of KernelABI.h: random
+/// bits for quants, and finite scales.
 void fillTile(WeightKind kind, uint8_t *tile, Random &random) {
   int32_t bytes = tileBytes(kind);
   for (int32_t i = 0; i + 8 <= bytes; i += 8)
@@ -112,7 +112,7 @@ std::vector<float> randomRows(size_t count) {
   return values;
 }
 
-/// Makes the operand rows, which the products share.
+/// Makes the operand rows, which all products share.
 void makeOperand(Lab &lab, const LinearShape &shape, int32_t capacity,
                  LinearArguments &linear) {
   auto rows = static_cast<size_t>(capacity);

@@ -1,13 +1,13 @@
-//===- CublasLt.cpp - products of matrices by NVIDIA's library ------------===//
+//===- CublasLt.cpp - matrix products by cuBLASLt -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The library's matrices lie column by column. So result[row][column] is its
-// D[column][row]: D = A^T B + C with A = weight, [feature][column] to it, and
-// B = rows, [feature][row].
+// The library's matrices are column-major. So result[row][column] is its
+// D[column][row]: D = A^T B + C, where A = weight is [feature][column] to the
+// library, and B = rows is [feature][row].
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ namespace sluice::cuda {
 
 namespace {
 
-/// Calls a function of the library, and leaves with its error.
+/// Calls a function of the library, and returns its error.
 #define SLUICE_CUBLASLT_TRY(call, name)                                        \
   if (Status s = check(call, name); !s.ok())                                   \
   return s
@@ -30,13 +30,13 @@ template <typename T> T *pointer(DeviceAddress address) {
   return reinterpret_cast<T *>(address);
 }
 
-/// What the address is a multiple of, as far as the library asks.
+/// Returns the alignment of the address, as far as it matters to the library.
 uint32_t alignmentOf(DeviceAddress address) {
   constexpr DeviceAddress max = 256;
   return static_cast<uint32_t>(std::min(max, address & ~(address - 1)));
 }
 
-/// Of what is written, and of what is added to it.
+/// Returns the common alignment of the result and of what is added to it.
 uint32_t resultAlignment(const ProductNode &product) {
   uint32_t result = alignmentOf(product.result);
   return product.addend ? std::min(result, alignmentOf(product.addend))
@@ -45,7 +45,7 @@ uint32_t resultAlignment(const ProductNode &product) {
 
 } // namespace
 
-/// Gives back what the library has made for one product.
+/// Owns the library's objects for one product.
 struct CublasLt::Descriptors {
   explicit Descriptors(const CublasLt &lib) : lib(lib) {}
   Descriptors(const Descriptors &) = delete;
@@ -144,7 +144,7 @@ Expected<lt::Algorithm> CublasLt::algorithmFor(const ProductNode &product,
                              descriptors.result, descriptors.preference, 1,
                              &best, &found),
                       "cublasLtMatmulAlgoGetHeuristic");
-  // Of a result with another state nothing else says anything.
+  // If the state is not success, the other fields are undefined.
   if (found < 1 || best.state != lt::success ||
       best.workspaceBytes > product.workspaceBytes)
     return failure("cuBLASLt has no algorithm for ", product.rowCount,

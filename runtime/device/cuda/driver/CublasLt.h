@@ -1,4 +1,4 @@
-//===- CublasLt.h - products of matrices by NVIDIA's library --------------===//
+//===- CublasLt.h - matrix products by cuBLASLt ---------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,23 +16,23 @@
 
 namespace sluice::cuda {
 
-/// A library and its handle, of the context that was current when it was
-/// opened. The library is never unloaded. Thread-compatible; the context is
-/// current in each call.
+/// A loaded cuBLASLt and its handle, for the context that was current when it
+/// was opened. The library is never unloaded. Thread-compatible; the context
+/// must be current in each call.
 class CublasLt {
 public:
-  /// Errors, one line each: the library is not there, lacks a function, or
-  /// does not start.
+  /// Opens the library. Errors, one line each: it does not exist, lacks a
+  /// function, or does not start.
   static Expected<std::unique_ptr<CublasLt>> open(const std::string &library);
   ~CublasLt();
 
-  /// Puts the product into the stream, which may be capturing. Errors: the
-  /// library's, and that it has no algorithm for the product.
+  /// Puts the product into the stream, which may be capturing. Errors: those of
+  /// the library; it has no algorithm for the product.
   Status enqueue(const ProductNode &product, Stream stream);
 
 private:
-  /// What decides an algorithm: rows, columns, features, distance of results,
-  /// type, whether something is added, alignment of results.
+  /// The key of an algorithm: rows, columns, features, distance of result rows,
+  /// type, whether there is an addend, alignment of results.
   using Shape =
       std::tuple<int64_t, int64_t, int64_t, int64_t, bool, bool, uint32_t>;
   struct Descriptors;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// As LibCudaTypes.h: types and numbers of cuBLAS 13, compared with cublasLt.h
-// by a test where that is at hand.
+// The types and numbers of cuBLAS 13, as LibCudaTypes.h has those of libcuda. A
+// test compares them with cublasLt.h if that is installed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ constexpr int32_t transposed = 1;
 // cublasLtMatmulDescAttributes_t, cublasLtMatmulPreferenceAttributes_t
 constexpr int productTransA = 3;
 constexpr int preferWorkspaceBytes = 1;
-/// Of A, B, C and D: the numbers 5 to 8.
+/// The alignment attribute of A; those of B, C and D are the numbers 6 to 8.
 constexpr int preferAlignmentA = 5;
 
 /// cublasLtMatmulAlgo_t

@@ -1,4 +1,4 @@
-//===- DeviceOptions.cpp - how a GPU is used ------------------------------===//
+//===- DeviceOptions.cpp - options for the use of a GPU -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@ namespace sluice::cuda {
 
 static constexpr const char *variable = "SLUICE_CUDA_OPTIONS";
 
-/// Seconds, as a positive number below a day.
+/// Reads a positive number of seconds, which must be below a day.
 static Status readPatience(std::string_view text, DeviceOptions &options) {
   double seconds = 0;
   auto [end, error] =

@@ -1,13 +1,13 @@
-//===- DeviceOptions.h - how a GPU is used --------------------------------===//
+//===- DeviceOptions.h - options for the use of a GPU ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// To use a model, leave all of these as they are. They serve to measure what a
-// mechanism of the device is worth, and to find a kernel that is wrong: on a
-// GPU an error says which call found it, and not which kernel made it.
+// The defaults are right for serving a model. The options serve to measure what
+// a mechanism of the device is worth, and to find a faulty kernel: an error on
+// a GPU names the call that found it and not the kernel that caused it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,32 +22,33 @@
 namespace sluice::cuda {
 
 struct DeviceOptions {
-  /// A kernel of a graph may start before the kernel before it has ended, where
-  /// chip and code can wait by themselves (programmatic dependent launch).
+  /// Lets a kernel of a graph start before the kernel before it has ended, if
+  /// the chip and the code support that (programmatic dependent launch).
   bool dependentLaunch = true;
-  /// Multiprocessors give kernels of graphs as much shared memory as they have
-  /// instead of what each kernel needs (the carve-out). Where it changes from
-  /// one kernel to the next, a multiprocessor has to be empty in between.
+  /// Makes multiprocessors give kernels of graphs as much shared memory as they
+  /// have, instead of what each kernel needs (the carve-out). A multiprocessor
+  /// must be empty before its carve-out can change from one kernel to the next.
   bool largestCarveout = true;
-  /// Each node of a graph is launched by itself and waited for, so that an
-  /// error, or a wait without an end, names its kernel.
+  /// Launches each node of a graph separately and waits for it, so that an
+  /// error, or an endless wait, names its kernel.
   bool oneNode = false;
-  /// Behind each kernel of a graph stands another one that notes that the
-  /// kernel has ended. So a graph without an end says where it stands.
+  /// Puts a kernel after each kernel of a graph, which notes that the kernel
+  /// has ended. So a graph that does not end tells where it stands.
   bool marks = false;
-  /// Longer than any step takes: what has not ended by then does not end.
+  /// The time after which a step counts as endless; longer than any step takes.
   std::chrono::nanoseconds patience = std::chrono::seconds(60);
 };
 
-/// Words separated by commas:
+/// Reads words that are separated by commas:
 ///   no-pdl  carveout=max  carveout=default  one-node  marks  patience=SECONDS
-/// Of two that contradict each other the last one counts. What they do not say
-/// is as in `usual`. Error: another word, or no positive number of seconds.
+/// If two contradict each other, the last one counts. Other options are as in
+/// `usual`. Errors: any other word; a number of seconds that is not positive or
+/// not below a day.
 Expected<DeviceOptions> readDeviceOptions(std::string_view text,
                                           const DeviceOptions &usual = {});
 
-/// What the environment variable SLUICE_CUDA_OPTIONS says, in these words; its
-/// name stands in front of an error.
+/// Reads the options of the environment variable SLUICE_CUDA_OPTIONS, in these
+/// words. Its name precedes an error.
 Expected<DeviceOptions>
 deviceOptionsOfEnvironment(const DeviceOptions &usual = {});
 

@@ -1,13 +1,13 @@
-//===- FatBinary.cpp - which chips an image has code for ------------------===//
+//===- FatBinary.cpp - the chips that an image has code for ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The form is not documented; this is what CUDA 13's fatbinary writes, and has
-// written for long: a header of 16 bytes, then entries, each with a header that
-// says how long it is and what chip it is for.
+// The format is not documented. This is what the fatbinary of CUDA 13 writes,
+// and has written for long: a header of 16 bytes, then entries, each with a
+// header that says how long it is and for which chip.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,17 +25,17 @@ constexpr uint32_t magic = 0xba55ed50;
 struct Header {
   uint32_t magic;
   uint16_t version, headerBytes;
-  uint64_t bytes; ///< of the entries
+  uint64_t bytes; ///< bytes of all entries
 };
 
 struct Entry {
   uint16_t kind, version;
   uint32_t headerBytes;
-  uint64_t bytes; ///< behind the header
+  uint64_t bytes; ///< bytes after the header
   uint32_t unused[3];
   uint32_t chip;
   uint32_t others[6];
-  uint64_t unpackedBytes; ///< 0: it is not compressed
+  uint64_t unpackedBytes; ///< 0 if it is not compressed
 };
 
 enum Kind : uint16_t { Ptx = 1, Cubin = 2 };
@@ -48,7 +48,7 @@ bool readAt(std::span<const uint8_t> image, size_t at, T &to) {
   return true;
 }
 
-/// The entries of PTX and code; stops where the image is cut off.
+/// Returns the entries of PTX and code. Stops where the image is truncated.
 std::vector<Entry> entriesOf(std::span<const uint8_t> image) {
   std::vector<Entry> entries;
   Header header;

@@ -1,4 +1,4 @@
-//===- FatBinary.h - which chips an image has code for --------------------===//
+//===- FatBinary.h - the chips that an image has code for -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,15 +15,15 @@
 
 namespace sluice::cuda {
 
-/// What the tool `fatbinary` has put into an image: "sm_90" for a cubin, and
-/// "compute_90" for PTX, from which the driver makes code for later chips; in
-/// order, each once. Letters of features (sm_90a) are not told. Stops where the
-/// image is cut off or is none.
+/// Returns the chips for which the tool `fatbinary` has put code into an image:
+/// "sm_90" for a cubin, and "compute_90" for PTX, from which the driver makes
+/// code for later chips. They are in order, each once, without the letters of
+/// features (sm_90a). Stops where the image is truncated or invalid.
 std::vector<std::string> chipsOf(std::span<const uint8_t> image);
 
-/// At most how many bytes of device memory the code takes that a driver chooses
-/// from such an image: as many as its largest entry has, unpacked. Of what is
-/// no such image, its size.
+/// Returns an upper bound of the device memory for the code that a driver
+/// chooses from the image: the size of its largest entry, unpacked. If it is
+/// not such an image, returns its size.
 uint64_t codeBytesOf(std::span<const uint8_t> image);
 
 } // namespace sluice::cuda

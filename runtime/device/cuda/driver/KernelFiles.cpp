@@ -1,4 +1,4 @@
-//===- KernelFiles.cpp - kernels' images from a folder --------------------===//
+//===- KernelFiles.cpp - images of kernels from a folder ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 static constexpr const char *variable = "SLUICE_KERNEL_IMAGES";
 static constexpr uint64_t maxFileBytes = uint64_t{256} << 20;
 
-/// The files of the folder that are images by their endings, by the sources
-/// that they are named after.
+/// Returns the files of the folder whose endings are those of images, by the
+/// sources that they are named after.
 static Expected<std::map<std::string, fs::path>>
 listFiles(const std::string &folder) {
   std::map<std::string, fs::path> files;
@@ -49,7 +49,7 @@ static Expected<LoadedImage> readFile(const fs::path &path,
     return failure(path.string(), ": ", error.message());
   if (bytes == 0 || bytes > maxFileBytes)
     return failure(path.string(), ": ", bytes, " bytes are no kernels' image");
-  // Zeros behind it, which text of PTX has to end with.
+  // Zeros follow the file, since the text of PTX must end with a zero byte.
   std::vector<uint64_t> words(bytes / sizeof(uint64_t) + 1);
   std::ifstream file(path, std::ios::binary);
   if (!file.read(reinterpret_cast<char *>(words.data()),

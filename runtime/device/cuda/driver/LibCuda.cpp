@@ -13,8 +13,8 @@ namespace sluice::cuda {
 
 namespace {
 
-/// That of the toolkit which has made the kernels: a driver loads no code of a
-/// later major version.
+/// The version of the toolkit that compiled the kernels: a driver does not load
+/// code of a later major version.
 constexpr int32_t minVersion = 13000;
 
 std::string versionText(int32_t version) {
@@ -69,7 +69,8 @@ Expected<std::unique_ptr<Driver>> openLibCuda(const std::string &library) {
   Expected<LibCuda> lib = loadCalls(library);
   if (!lib)
     return lib.status();
-  // Needs no initialisation, which an old driver may refuse for other reasons.
+  // This call needs no initialisation, which an old driver may refuse for other
+  // reasons.
   int version = 0;
   if (Status s = lib->check(lib->driverVersion(&version), "cuDriverGetVersion");
       !s.ok())

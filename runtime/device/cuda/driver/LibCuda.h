@@ -1,4 +1,4 @@
-//===- LibCuda.h - the driver that NVIDIA's library is --------------------===//
+//===- LibCuda.h - the driver that uses NVIDIA's libcuda ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,22 +13,23 @@
 
 namespace sluice::cuda {
 
-/// The functions of a libcuda. Never unloaded. Thread-safe, as they are.
+/// The functions of a loaded libcuda, which is never unloaded. Thread-safe,
+/// like these functions.
 struct LibCuda {
 #define SLUICE_DECLARE_CALL(member, symbol, ...) int (*member)(__VA_ARGS__);
   SLUICE_CUDA_CALLS(SLUICE_DECLARE_CALL)
 #undef SLUICE_DECLARE_CALL
 
-  /// The error of `result`, which `call` has returned; none for success.
+  /// Returns the error for `result`, which `call` has returned; ok for success.
   Status check(int result, const char *call) const;
 };
 
 /// Opens the library, e.g. "libcuda.so.1", and initialises it. Errors, one line
-/// each: there is none, it lacks a function, it is older than the kernels, it
+/// each: it does not exist, lacks a function, is older than the kernels, or
 /// finds no device.
 Expected<std::unique_ptr<Driver>> openLibCuda(const std::string &library);
 
-/// Device number `number` of the library's; for LibCuda.cpp.
+/// Opens the library's device `number`; for LibCuda.cpp.
 Expected<std::unique_ptr<Device>> openLibCudaDevice(const LibCuda &lib,
                                                     int32_t number);
 

@@ -1,4 +1,4 @@
-//===- LibCudaDevice.cpp - one GPU, by NVIDIA's library -------------------===//
+//===- LibCudaDevice.cpp - one GPU, through libcuda -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,12 +16,12 @@ namespace sluice::cuda {
 
 namespace {
 
-/// The error of a call of the library, which is not made once the device is
-/// given up.
+/// Makes a call of the library and returns its error. Once the device is given
+/// up, the call is not made.
 #define SLUICE_CUDA_ASK(call, name)                                            \
   (isGivenUp() ? givenUp() : lib.check(call, name))
 
-/// Makes the call, and leaves with its error.
+/// Makes the call, and returns from the function if it fails.
 #define SLUICE_CUDA_TRY(call, name)                                            \
   if (Status s = SLUICE_CUDA_ASK(call, name); !s.ok())                         \
   return s
@@ -30,7 +30,7 @@ class LibCudaDevice final : public Device {
 public:
   explicit LibCudaDevice(const LibCuda &lib) : lib(lib) {}
   ~LibCudaDevice() override {
-    // Its library may only be called in the context.
+    // The library may be called only in the context.
     if (!enter().ok())
       (void)products.release();
     products.reset();
@@ -166,7 +166,7 @@ public:
   }
 
 private:
-  /// A graph that is not instantiated, or has been.
+  /// Destroys a graph that has not been instantiated, or not yet.
   void drop(lib::Handle graph) {
     if (!isGivenUp())
       lib.destroyGraph(graph);
@@ -185,7 +185,7 @@ private:
   int device = 0;
   lib::Handle context = nullptr;
   DeviceProperties described;
-  std::unique_ptr<CublasLt> products; ///< null: not opened
+  std::unique_ptr<CublasLt> products; ///< null if not opened
 };
 
 Status LibCudaDevice::open(int32_t number) {
@@ -278,7 +278,7 @@ Status LibCudaDevice::openProducts() {
 Status LibCudaDevice::addNodes(lib::Handle graph,
                                std::span<const GraphNode> nodes) {
   lib::Handle before = nullptr;
-  Function waits = nullptr; // the kernel, if what is before is one as well
+  Function waits = nullptr; // the previous node if it is a kernel
   for (const GraphNode &node : nodes) {
     const auto *kernel = std::get_if<KernelNode>(&node);
     Expected<lib::Handle> added = addNode(graph, node);
@@ -299,7 +299,7 @@ Expected<lib::Handle> LibCudaDevice::addNode(lib::Handle graph,
                                              const GraphNode &node) {
   if (const auto *kernel = std::get_if<KernelNode>(&node))
     return addKernel(graph, *kernel);
-  // cuBLASLt only puts products into streams.
+  // cuBLASLt can only put products into streams.
   if (const auto *product = std::get_if<ProductNode>(&node))
     return addCaptured(graph, {[&](Stream stream) {
                          return products->enqueue(*product, stream);
@@ -307,7 +307,7 @@ Expected<lib::Handle> LibCudaDevice::addNode(lib::Handle graph,
   return addCaptured(graph, std::get<CapturedNode>(node));
 }
 
-/// Asks for the share of shared memory that options() want.
+/// Requests the carve-out of shared memory that options() ask for.
 Status LibCudaDevice::setCarveout(Function function) {
   return SLUICE_CUDA_ASK(lib.setFunction(function, lib::functionCarveout,
                                          options().largestCarveout
@@ -320,7 +320,8 @@ Expected<lib::Handle> LibCudaDevice::addKernel(lib::Handle graph,
                                                const KernelNode &node) {
   if (Status s = setCarveout(node.function); !s.ok())
     return s.withContext(node.name);
-  // The library copies the arguments; it only takes them as not constant.
+  // The library copies the arguments; its parameter is merely not declared
+  // const.
   std::vector<uint64_t> words = node.words;
   std::vector<void *> parameters;
   for (size_t at = 0; at < words.size(); at += node.parameterWords)
@@ -346,22 +347,22 @@ Expected<lib::Handle> LibCudaDevice::addCaptured(lib::Handle graph,
   if (!stream)
     return stream.status();
   Expected<lib::Handle> captured = capture(node, *stream);
-  // Where it failed, NCCL's thread may still be about to use the stream: it is
-  // left to the end of the context, as the job has failed.
+  // After a failure, NCCL's thread may still be about to use the stream. The
+  // stream is kept until the context ends, since the job has failed.
   if (!captured)
     return captured.status();
   destroy(*stream);
   lib::Handle added = nullptr;
   Status s = SLUICE_CUDA_ASK(lib.addGraph(&added, graph, nullptr, 0, *captured),
                              "cuGraphAddChildGraphNode");
-  drop(*captured); // It was copied.
+  drop(*captured); // The graph was copied.
   if (!s.ok())
     return s;
   return added;
 }
 
-/// Capturing is relaxed: a library may load code in its first call, and NCCL
-/// puts its work into the stream from a thread of its own.
+/// The capture is relaxed, since a library may load code in its first call, and
+/// NCCL puts its work into the stream from a thread of its own.
 Expected<lib::Handle> LibCudaDevice::capture(const CapturedNode &node,
                                              Stream stream) {
   SLUICE_CUDA_TRY(lib.beginCapture(stream, lib::captureRelaxed),
@@ -377,11 +378,11 @@ Expected<lib::Handle> LibCudaDevice::capture(const CapturedNode &node,
   return status.ok() ? ended : status;
 }
 
-/// Programmatic where `waits`, a kernel behind a kernel, waits by itself: on a
-/// chip that has dependent launches, and compiled for one, if options() allow.
-/// The code of an older chip has no such instruction, not even where the driver
-/// has translated it; it starts when the kernel before has ended, and all of
-/// that is visible.
+/// The edge is programmatic if `waits`, a kernel after a kernel, waits by
+/// itself: if the chip has dependent launches, the code was compiled for such a
+/// chip, and options() allow it. Code for an older chip has no such
+/// instruction, even if the driver has translated it. It then starts after the
+/// previous kernel has ended and all its writes are visible.
 Status LibCudaDevice::addEdge(lib::Handle graph, lib::Handle before,
                               lib::Handle node, Function waits) {
   constexpr int minMajor = 9;

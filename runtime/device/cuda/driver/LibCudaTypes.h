@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The runtime is built where there is no cuda.h, too. These are its types and
-// numbers as CUDA 12.3 and later have them; LibCudaTypesTest compares them with
-// cuda.h where that is at hand.
+// The runtime also builds without cuda.h. This header has its types and numbers
+// as of CUDA 12.3 and later; LibCudaTypesTest compares them with cuda.h if that
+// is installed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ constexpr int errorNotReady = 600;
 constexpr int attributeMultiprocessors = 16;
 constexpr int attributeMajor = 75;
 constexpr int attributeMinor = 76;
-constexpr int attributeSharedBytes = 97; ///< per block, where allowed
+constexpr int attributeSharedBytes = 97; ///< maximum per block, by opt-in
 
 // CUfunction_attribute
 constexpr int functionPtxVersion = 5; ///< 90: compiled for 9.0

@@ -15,7 +15,7 @@ namespace sluice::cuda::emulator {
 namespace {
 
 constexpr const char *noBarrier = "a barrier that is not initialised";
-/// What a barrier can count.
+/// The limits of what a barrier can count.
 constexpr uint32_t maxArrivals = (1 << 20) - 1;
 constexpr int64_t maxBytes = (1 << 20) - 1;
 constexpr uint8_t poison = 0xff;
@@ -47,7 +47,7 @@ const char *CopyBarriers::arrive(void *barrier, uint32_t bytes) {
   if (found == barriers.end())
     return noBarrier;
   Barrier &state = found->second;
-  // After the last arrival only bytes can be missing.
+  // After the last arrival, only bytes can be missing.
   if (state.missing == 0)
     return "more arrivals than a phase of the barrier has";
   state.bytes += bytes;
@@ -87,8 +87,9 @@ const char *CopyBarriers::test(void *barrier, uint32_t parity, bool &ended,
     copied += copy.bytes;
   }
   state.open.clear();
-  // The hardware allows it before the arrival that expects them; nobody needs
-  // that, and behind the phase's end it would be the next one's.
+  // The hardware allows bytes to come before the arrival that expects them. No
+  // kernel needs that, and after the end of the phase they would count for the
+  // next one.
   if (state.bytes < 0)
     return "more bytes have come than the phase of the barrier expects";
   state.endPhaseIfComplete();

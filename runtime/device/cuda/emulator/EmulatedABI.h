@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For tests: the compiler can emit its kernels for the host, to run in the
+// For tests. The compiler can emit its kernels for the host, to run in the
 // emulator (archive sluice_runtime_emulated). A kernel is a function that each
-// thread of a block calls; what it needs of the device are the functions here.
+// thread of a block calls; it reaches the device by the functions below.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,20 +18,21 @@
 
 extern "C" {
 
-/// One line of an executable's table of generated kernels. As an LLVM struct:
-/// { ptr, ptr }.
+/// One entry of an executable's table of generated kernels. As an LLVM struct
+/// it is { ptr, ptr }.
 typedef struct SluiceEmulatedKernel {
-  const char *name; ///< as sluice_graph_launch has it; ends with a zero byte
+  /// As sluice_graph_launch names it; ends with a zero byte.
+  const char *name;
   void (*run)(const uint64_t *words);
 } SluiceEmulatedKernel;
 
-/// Emitted with --cuda-arch emulator.
+/// The table, which is emitted with --cuda-arch emulator.
 extern const SluiceEmulatedKernel sluice_program_emulated_table[]
     __attribute__((weak));
 extern const uint64_t sluice_program_emulated_table_size __attribute__((weak));
 
-/// An image as an emulated device loads it, where a process has the kernels of
-/// several programs: not code, but the name of a table.
+/// An image that an emulated device loads, for a process that has the kernels
+/// of several programs. It has no code, but refers to a table.
 typedef struct SluiceEmulatedImage {
   uint64_t magic; ///< SLUICE_EMULATED_MAGIC
   const SluiceEmulatedKernel *kernels;
@@ -39,17 +40,18 @@ typedef struct SluiceEmulatedImage {
 } SluiceEmulatedImage;
 #define SLUICE_EMULATED_MAGIC 0x67616d69656d756cULL
 
-/// The thread's number in its block, and the block's in the grid.
+/// sluice_emulated_thread() returns the thread's number in its block,
+/// sluice_emulated_block() the number of the block in the grid.
 int32_t sluice_emulated_thread(void);
 int32_t sluice_emulated_block(void);
 /// Waits for the other threads of the block.
 void sluice_emulated_barrier(void);
-/// Waits for the kernel before (griddepcontrol.wait).
+/// Waits for the previous kernel (griddepcontrol.wait).
 void sluice_emulated_wait(void);
-/// `value` of the lane whose number differs by `mask`; of a whole warp. The 32
-/// bits are kept as they are.
+/// Returns `value` of the lane whose number differs by `mask`, with its 32 bits
+/// unchanged. All lanes of a warp call it.
 float sluice_emulated_shuffle_xor(float value, int32_t mask);
-/// The block's shared memory from byte `offset` on; there are 48 KiB.
+/// Returns the block's shared memory from byte `offset` on; it has 48 KiB.
 void *sluice_emulated_shared(int64_t offset);
 
 } // extern "C"

@@ -21,7 +21,7 @@ namespace sluice::cuda::emulator {
 
 namespace {
 
-/// What has been captured of a node.
+/// The work that has been captured for a node.
 using CapturedWork = std::vector<std::function<Status()>>;
 
 struct EmulatedGraph {
@@ -33,7 +33,8 @@ EmulatedStream *streamOf(Stream stream) {
   return reinterpret_cast<EmulatedStream *>(stream);
 }
 
-/// As Driver.h has it; features in ascending order.
+/// Computes the product as Driver.h defines it, with features in ascending
+/// order.
 void multiply(const ProductNode &product) {
   auto number = [&](DeviceAddress matrix, int64_t row, int64_t feature) {
     uint16_t bits = reinterpret_cast<const uint16_t *>(
@@ -74,7 +75,7 @@ public:
   }
   ~EmulatedDevice() override {
     if (!storage.isEmpty() || live != 0)
-      std::abort(); // Something was not given back.
+      std::abort(); // Something was not released.
   }
 
   const DeviceProperties &properties() const override { return described; }
@@ -187,7 +188,7 @@ public:
         /*always=*/true);
   }
 
-  /// One module has all kernels but those of images that name a table.
+  /// One module has all kernels, except those of images that refer to a table.
   Expected<std::vector<Module>> loadKernels() override {
     if (Status s = here(); !s.ok())
       return s;
@@ -269,8 +270,8 @@ private:
       return Status();
     });
   }
-  /// The thread has entered the device, and no other since; nobody has given
-  /// it up.
+  /// Returns an error unless the thread has entered the device, and no other
+  /// since, and the device has not been given up.
   Status here() const {
     return current == this ? givenUp()
                            : failure("the thread has not entered the device: "
@@ -278,11 +279,11 @@ private:
   }
   void expectHere() const {
     if (current != this)
-      std::abort(); // Given back from nowhere.
+      std::abort(); // Released by a thread that is not in the device.
   }
 
-  /// While a stream is captured, nothing in it can be waited for, as it is not
-  /// done; other graphs and events are not made part of one here.
+  /// Refuses calls that wait for a stream that is being captured, whose work is
+  /// not done. Other graphs and events cannot become part of a graph here.
   static Status refuseCapturing(Stream stream, const char *call) {
     return streamOf(stream)->isCapturing()
                ? failure(call, ": operation not permitted when stream is "
@@ -301,13 +302,13 @@ private:
   EmulatedOptions options;
   DeviceProperties described;
   DeviceHealth health;
-  /// Kernels but those of images that name a table.
+  /// All kernels, except those of images that refer to a table.
   EmulatedModule functions = runtimeModule();
   EmulatedMemory storage{options};
   std::atomic<bool> hasProducts{false};
   std::atomic<int64_t> kernelsRun{0}, copies{0};
-  std::atomic<int64_t> live{0}; ///< everything else that is to be destroyed
-  /// What still runs once the device is given up, or may do so.
+  std::atomic<int64_t> live{0}; ///< other objects that are not yet destroyed
+  /// Graphs that still run, or may still run, after the device was given up.
   std::vector<const EmulatedGraph *> kept;
 };
 
@@ -421,7 +422,7 @@ void EmulatedDevice::destroy(Graph graph) {
   delete held;
 }
 
-/// Takes the graph's memory, if it has none yet.
+/// Takes the graph's memory, unless it has been taken.
 Status EmulatedDevice::charge(EmulatedGraph &graph, const char *call) {
   if (!graph.isUploaded && !storage.take(graph.nodes.size() * graphNodeBytes))
     return failure(call, ": out of memory");
@@ -429,7 +430,7 @@ Status EmulatedDevice::charge(EmulatedGraph &graph, const char *call) {
   return {};
 }
 
-/// `isFirst`: of its graph.
+/// Runs a kernel. `isFirst` says whether it is the first of its graph.
 Status EmulatedDevice::runKernel(const KernelNode &node, bool isFirst) {
   auto *function = reinterpret_cast<EmulatedFunction *>(node.function);
   if (options.beforeKernel)

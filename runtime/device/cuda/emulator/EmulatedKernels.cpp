@@ -82,7 +82,7 @@ std::span<const SluiceEmulatedKernel> emulator::runtimeKernels() {
   return kernels;
 }
 
-/// What addTestKernels() has added.
+/// The kernels that addTestKernels() has added.
 static std::vector<emulator::TestKernel> added;
 static std::mutex addedMutex;
 
@@ -107,7 +107,7 @@ std::span<const SluiceEmulatedKernel> emulator::programKernels() {
 }
 
 //===----------------------------------------------------------------------===//
-// What generated kernels call
+// The functions that generated kernels call
 //===----------------------------------------------------------------------===//
 
 int32_t sluice_emulated_thread() {

@@ -19,26 +19,27 @@ namespace sluice::cuda::emulator {
 /// Dynamic shared memory that a generated kernel can reach.
 constexpr uint32_t generatedSharedBytes = 48 << 10;
 
-/// Those of kernels/Kernels.h: `words` is their structure of arguments.
+/// Returns the kernels of kernels/Kernels.h; `words` is their structure of
+/// arguments.
 std::span<const SluiceEmulatedKernel> runtimeKernels();
 
-/// A kernel of a program for tests, which has been compiled for the emulator
-/// from CUDA's sources as the runtime's are.
+/// A kernel of a test program. Like the runtime's kernels, it is compiled for
+/// the emulator from CUDA sources.
 struct TestKernel {
   const char *name;
   void (*run)(const uint64_t *words);
-  /// Its blocks wait for each other: all of them run at a time, as on a GPU
-  /// that has room for them.
+  /// Whether its blocks wait for each other. All of them are then resident
+  /// together, as on a GPU that has room for them.
   bool wholeGrid = false;
 };
 
-/// Gives the kernels to devices that are opened from now on; they, with their
-/// names, live as long as the process. Kernels of names that are there already
-/// stay. Thread-safe.
+/// Makes the kernels available to devices that are opened from now on. The
+/// array and the names must live as long as the process. Kernels whose names
+/// exist already are not replaced. Thread-safe.
 void addTestKernels(std::span<const TestKernel> kernels);
 std::vector<TestKernel> testKernels();
 
-/// Calls a kernel with its structure of arguments, which `words` are.
+/// Calls a kernel with the structure of arguments that `words` holds.
 template <typename Arguments, void kernel(Arguments)>
 void callKernel(const uint64_t *words) {
   Arguments arguments;
@@ -46,7 +47,7 @@ void callKernel(const uint64_t *words) {
   kernel(arguments);
 }
 
-/// Those of the executable; empty where there are none.
+/// Returns the generated kernels of the executable; empty if there are none.
 std::span<const SluiceEmulatedKernel> programKernels();
 
 } // namespace sluice::cuda::emulator

@@ -19,7 +19,7 @@ constexpr size_t alignment = 256;
 constexpr size_t guardBytes = 256;
 constexpr uint8_t guard = 0xa5;
 
-/// Memory with guard bytes before and behind it.
+/// Allocates memory with guard bytes before and after it.
 uint8_t *allocateGuarded(uint64_t bytes, uint8_t leftover) {
   size_t inner = (bytes + alignment - 1) / alignment * alignment;
   auto *base = static_cast<uint8_t *>(
@@ -35,7 +35,7 @@ uint8_t *allocateGuarded(uint64_t bytes, uint8_t leftover) {
 void releaseGuarded(uint8_t *memory, uint64_t bytes) {
   for (size_t i = 1; i <= guardBytes; ++i)
     if (memory[-std::ptrdiff_t(i)] != guard || memory[bytes + i - 1] != guard)
-      std::abort(); // A kernel has written beyond its memory.
+      std::abort(); // A kernel has written outside its memory.
   std::free(memory - guardBytes);
 }
 
@@ -118,7 +118,8 @@ void EmulatedMemory::spoil(
         changed.push_back(pointer(begin) + at);
   if (changed.empty())
     return;
-  // Of a float of 32 bits a fourth of its size, of two of 16 a part of one.
+  // This changes a 32-bit float by up to a quarter, and one of two 16-bit
+  // floats by a part of it.
   uint32_t word;
   uint8_t *spoilt = changed[changed.size() / 2];
   std::memcpy(&word, spoilt, sizeof(word));
@@ -127,8 +128,8 @@ void EmulatedMemory::spoil(
 }
 
 bool isMapped(uint64_t word) {
-  // Programs, heaps, maps and stacks lie here; small numbers and pairs of them
-  // do not.
+  // Programs, heaps, maps and stacks lie in this range; small numbers and pairs
+  // of them do not.
   constexpr uint64_t first = uint64_t{0x5000} << 32, end = uint64_t{1} << 47;
   if (word < first || word >= end)
     return false;

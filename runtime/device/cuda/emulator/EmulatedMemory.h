@@ -24,44 +24,45 @@ inline DeviceAddress addressOf(const void *memory) {
   return reinterpret_cast<DeviceAddress>(memory);
 }
 
-/// Whether the word looks like an address of this process where it has memory.
+/// Returns whether the word looks like an address of mapped memory of this
+/// process.
 bool isMapped(uint64_t word);
 
-/// What a device has of memory: the allocations, which are the host's memory
-/// between guard bytes, the host's memory that it has mapped, and what the
-/// driver takes for itself. Thread-safe.
+/// The memory of a device: its allocations, which are host memory between guard
+/// bytes; the host memory that it has mapped; and what the driver takes for
+/// itself. Thread-safe.
 class EmulatedMemory {
 public:
-  /// Of the options: how much there is, what is in it, and which allocation
-  /// fails.
+  /// Uses the options that say how much memory there is, what is in it at
+  /// first, and which allocation fails.
   explicit EmulatedMemory(const EmulatedOptions &options)
       : all(options.memoryBytes), leftover(options.leftover),
         failAllocation(options.failAllocation),
         failHostAllocation(options.failHostAllocation) {}
 
   uint64_t freeBytes();
-  /// Nothing is allocated or mapped.
+  /// Returns whether nothing is allocated or mapped.
   bool isEmpty();
 
   Expected<DeviceAddress> allocate(uint64_t bytes);
-  /// Ends the process where a kernel has written beside the memory, or where it
-  /// was not allocated.
+  /// Releases the memory. Ends the process if a kernel has written to its guard
+  /// bytes, or if it was not allocated.
   void release(DeviceAddress memory);
   Expected<HostMemory> allocateHost(uint64_t bytes);
   void releaseHost(const HostMemory &memory);
 
-  /// For the driver itself. False where there is too little.
+  /// Takes memory for the driver itself. Returns false if there is too little.
   bool take(uint64_t bytes);
   void giveBack(uint64_t bytes);
 
-  /// For tests of those who look for faults: a copy of everything that is
-  /// allocated, and a change of one of the 32-bit words that differ from it.
-  /// Nothing may run meanwhile.
+  /// For tests of tools that look for faults: copy() returns a copy of
+  /// everything that is allocated, and spoil() changes one of the 32-bit words
+  /// that differ from it. No work may run meanwhile.
   std::map<DeviceAddress, std::vector<uint8_t>> copy();
   void spoil(const std::map<DeviceAddress, std::vector<uint8_t>> &before);
 
-  /// Whether the word looks like an address of the process that a device does
-  /// not know: the host's of memory that is mapped, or of any other.
+  /// Returns whether the word looks like an address of the process that a
+  /// device does not know: the host address of mapped memory, or any other.
   bool isForeign(uint64_t word);
 
 private:
@@ -69,9 +70,9 @@ private:
   const uint8_t leftover;
   const int64_t failAllocation, failHostAllocation;
 
-  std::mutex mutex;                               ///< guards what follows
-  std::map<DeviceAddress, uint64_t> blocks;       ///< bytes of each
-  std::map<const uint8_t *, MappedMemory> mapped; ///< by the host's address
+  std::mutex mutex;                         ///< guards the following fields
+  std::map<DeviceAddress, uint64_t> blocks; ///< the sizes by address
+  std::map<const uint8_t *, MappedMemory> mapped; ///< by host address
   uint64_t used = 0;
   int64_t allocations = 0, hostAllocations = 0;
 };

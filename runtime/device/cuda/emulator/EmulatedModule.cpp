@@ -1,4 +1,4 @@
-//===- EmulatedModule.cpp - the kernels that a module has -----------------===//
+//===- EmulatedModule.cpp - the kernels of a loaded module ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

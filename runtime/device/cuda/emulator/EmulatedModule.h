@@ -1,4 +1,4 @@
-//===- EmulatedModule.h - the kernels that a module has -------------------===//
+//===- EmulatedModule.h - the kernels of a loaded module ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,22 +21,22 @@ struct EmulatedFunction {
   std::string name;
   void (*run)(const uint64_t *words);
   bool generated = false;
-  bool wholeGrid = false; ///< all of its blocks run at a time
+  bool wholeGrid = false; ///< all of its blocks are resident together
   uint32_t sharedBytes = generatedSharedBytes;
 };
 
-/// By name.
+/// The kernels of a module by name.
 using EmulatedModule = std::map<std::string, EmulatedFunction>;
 
-/// The runtime's kernels, and those of programs for tests.
+/// Returns the runtime's kernels and those of test programs.
 EmulatedModule runtimeModule();
 
 /// Adds kernels that the compiler has generated.
 void addGenerated(EmulatedModule &module,
                   std::span<const SluiceEmulatedKernel> kernels);
 
-/// The kernels of the table that an image names (SluiceEmulatedImage); null
-/// where that is not what it is.
+/// Returns the kernels of the table that an image refers to
+/// (SluiceEmulatedImage), or null if the image is not of that form.
 std::unique_ptr<EmulatedModule> loadTable(std::span<const uint8_t> image);
 
 } // namespace sluice::cuda::emulator

@@ -22,7 +22,8 @@
 
 namespace sluice::cuda::emulator {
 
-/// What a device's streams share: its first error, after which nothing works.
+/// The first error of a device, after which it does not work. All of its
+/// streams share it.
 class DeviceHealth {
 public:
   Status status() const {
@@ -40,7 +41,7 @@ private:
   Status first;
 };
 
-/// How often an event was recorded, and how much of that is done.
+/// Counts how often an event was recorded, and how many of these are done.
 class EmulatedEvent {
 public:
   uint64_t record() {
@@ -48,7 +49,8 @@ public:
     return ++recorded;
   }
   void finish(uint64_t number) {
-    // Under the lock: who sees the event done may destroy it.
+    // Notifies under the lock, since a thread that sees the event done may
+    // destroy it.
     std::lock_guard lock(mutex);
     finished = std::max(finished, number);
     changed.notify_all();
@@ -72,9 +74,9 @@ private:
   uint64_t recorded = 0, finished = 0;
 };
 
-/// Work goes in from one thread, and is done by the stream's own; after an
-/// error of the device only events are. Adding allocates nothing, as with a
-/// driver, so that tests can count.
+/// Work is added from one thread and done by the stream's own thread. After an
+/// error of the device, only work that is added with `always` is done. Adding
+/// allocates nothing, as with a driver, so that tests can count allocations.
 class EmulatedStream {
 public:
   explicit EmulatedStream(DeviceHealth &health)
@@ -84,8 +86,8 @@ public:
     thread.join();
   }
 
-  /// `work`: a small closure that can be copied as bytes, and returns a Status.
-  /// `always`: done even if the device is broken.
+  /// Adds work. `work` is a small, trivially copyable closure that returns a
+  /// Status. With `always` it is done even if the device is broken.
   template <typename Work> void add(Work work, bool always) {
     static_assert(std::is_trivially_copyable_v<Work> &&
                   sizeof(Work) <= sizeof(Item::bytes));
@@ -97,8 +99,8 @@ public:
     std::memcpy(item.bytes, &work, sizeof(work));
     push(item, !always);
   }
-  /// The same of any closure, which is kept as long as it may be called; for
-  /// work that others than the device bring.
+  /// Like add(), for any closure, which is kept as long as it may be called.
+  /// For work that does not come from the device itself.
   void addOwned(std::function<Status()> work) {
     {
       std::lock_guard lock(mutex);
@@ -117,8 +119,8 @@ public:
         /*always=*/true);
   }
 
-  /// From here on work is kept, and none is done, until endCapture() gives it
-  /// back, in order: to be done as often as one likes.
+  /// From now on work is kept and not done. endCapture() returns it in order;
+  /// it may then be done any number of times.
   void beginCapture() {
     std::lock_guard lock(mutex);
     capturing = true;
@@ -141,7 +143,7 @@ public:
     std::lock_guard lock(mutex);
     return first == last;
   }
-  /// How much has been added so far.
+  /// Returns how many work items have been added so far.
   uint64_t added() {
     std::lock_guard lock(mutex);
     return last + captured.size();
@@ -151,7 +153,7 @@ private:
   static constexpr size_t room = 1024;
 
   struct Item {
-    Status (*call)(const uint8_t *bytes) = nullptr; ///< null: the end
+    Status (*call)(const uint8_t *bytes) = nullptr; ///< null ends the thread
     alignas(8) uint8_t bytes[64];
     bool needsHealth = false;
   };
@@ -195,7 +197,8 @@ private:
   DeviceHealth &health;
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<Item> queue; ///< items first .. last - 1; the first is being done
+  /// The items first .. last - 1; `first` is the one that is being done.
+  std::vector<Item> queue;
   uint64_t first = 0, last = 0;
   bool capturing = false;
   std::vector<std::function<Status()>> captured;

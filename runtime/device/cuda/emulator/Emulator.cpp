@@ -26,9 +26,9 @@ namespace {
 
 constexpr uint32_t warpLanes = 32;
 constexpr uint32_t maxThreads = 1024;
-/// Behind the end of shared memory, to see what is written there.
+/// Bytes after the end of shared memory, which show writes beyond it.
 constexpr size_t guardBytes = 1024;
-/// At the target of a copy until it is waited for.
+/// Fills the target of a copy until the copy is waited for.
 constexpr uint8_t poison = 0xff;
 constexpr uint8_t guard = 0xa5;
 
@@ -56,12 +56,12 @@ struct Thread {
   Collective kind = Collective::Sync;
   std::source_location where;
   void *mine = nullptr;
-  std::vector<Copy> open;                ///< copies of no group yet
+  std::vector<Copy> open;                ///< copies that are in no group yet
   std::vector<std::vector<Copy>> groups; ///< committed, oldest first
   std::unique_ptr<Fiber> fiber;
 };
 
-/// Fibers that wait for the next launch of this thread.
+/// Fibers for the next launches of this thread.
 thread_local std::vector<std::unique_ptr<Fiber>> idleFibers;
 
 std::unique_ptr<Fiber> takeFiber() {
@@ -72,7 +72,7 @@ std::unique_ptr<Fiber> takeFiber() {
   return fiber;
 }
 
-/// A block that runs, or will.
+/// A block that runs or is going to run.
 struct Block {
   Block(uint32_t threadCount, size_t sharedBytes)
       : sharedBytes(sharedBytes),
@@ -97,8 +97,8 @@ struct Block {
   size_t sharedBytes;
   std::unique_ptr<uint8_t, void (*)(void *)> memory;
   std::vector<Thread> threads;
-  /// Of each warp: its lanes that wait in a collective. And of the block: its
-  /// threads that wait at the barrier.
+  /// lanesWaiting: for each warp, how many lanes wait in a collective.
+  /// threadsWaiting: how many threads of the block wait at the barrier.
   std::vector<uint32_t> lanesWaiting;
   uint32_t threadsWaiting = 0;
   CopyBarriers copyBarriers;
@@ -159,9 +159,9 @@ private:
 
   const std::function<void()> &kernel;
   std::mt19937_64 random;
-  std::vector<std::unique_ptr<Block>> blocks; ///< resident ones
-  std::vector<Thread *> threads;              ///< of those that run
-  std::vector<uint32_t> stalls; ///< [warp]: turns that it is to miss
+  std::vector<std::unique_ptr<Block>> blocks; ///< resident blocks
+  std::vector<Thread *> threads; ///< the threads of resident blocks
+  std::vector<uint32_t> stalls;  ///< [warp]: turns that it is going to miss
   Status failure;
 };
 
@@ -220,7 +220,7 @@ Status Launch::run() {
     if (!failure.ok())
       return failure;
   }
-  // Fibers that have failed are given up with what is on their stacks.
+  // Fibers of a failed launch are abandoned with what is on their stacks.
   for (auto &block : blocks)
     for (Thread &thread : block->threads)
       idleFibers.push_back(std::move(thread.fiber));
@@ -247,7 +247,7 @@ void Launch::runTogether(std::span<const uint32_t> indices) {
     checkEnd(*blocks[i]);
 }
 
-/// Runs each thread that can go on, once. Whether there was one.
+/// Runs each thread that can continue, once. Returns whether there was one.
 bool Launch::runReady() {
   bool any = false;
   for (uint32_t index : orderOf(threads.size())) {
@@ -264,8 +264,8 @@ bool Launch::runReady() {
   return any;
 }
 
-/// In shuffled order, whether the warp is left behind for a while: others may
-/// then be far ahead of it.
+/// In shuffled order, returns whether the warp is held back for a while, so
+/// that other warps may get far ahead of it.
 bool Launch::stalled(size_t warp) {
   if (options.order != Order::Shuffled)
     return false;
@@ -296,7 +296,8 @@ void Launch::runThread(Thread &thread) {
       this);
 }
 
-/// No thread can go on: those that wait for the kernel before now may.
+/// Called when no thread can continue: lets those go on that wait for the
+/// previous kernel.
 bool Launch::release() {
   bool any = false;
   for (Thread *thread : threads)
@@ -324,8 +325,8 @@ void Launch::checkEnd(const Block &block) {
                       std::to_string(block.sharedBytes + i));
 }
 
-/// Nothing moves any more: says of two threads that wait for each other where
-/// they are.
+/// Called when no thread can continue: reports the places of two threads that
+/// wait for each other.
 void Launch::diagnose(const Block &block) {
   for (const Thread &one : block.threads) {
     if (one.state != State::AtCollective)
@@ -380,7 +381,7 @@ void blockBarrier(std::source_location where) {
       thread.state = State::Ready;
     block.threadsWaiting = 0;
   }
-  // The last one's turn, too, comes in the launch's order.
+  // The last thread, too, continues in the order of the launch.
   self.fiber->suspend();
 }
 
@@ -439,7 +440,7 @@ void copyAsyncWait(int groupsLeft) {
   }
 }
 
-/// Ends the launch if there is something wrong.
+/// Ends the launch if `wrong` describes a mistake.
 static void expectNothing(const char *wrong, std::source_location where) {
   if (wrong)
     fail(wrong, where);
@@ -486,7 +487,7 @@ void fail(const char *what, std::source_location where) {
   current->fail(self, "thread " + std::to_string(self.index) + " at " +
                           lineOf(where) + ": " + what);
   self.fiber->suspend();
-  std::abort(); // A failed launch resumes nobody.
+  std::abort(); // A failed launch resumes no fiber.
 }
 
 } // namespace sluice::cuda::emulator

@@ -1,13 +1,13 @@
-//===- Emulator.h - runs CUDA kernels on the CPU, unkindly ----------------===//
+//===- Emulator.h - runs CUDA kernels on the CPU, strictly ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// For tests: the sources of runtime/device/cuda/kernels, compiled by the host's
-// compiler, run here with the meaning that CUDA gives them, where CUDA leaves a
-// choice with the one that shows mistakes.
+// For tests. Runs the sources of runtime/device/cuda/kernels, compiled by the
+// host's compiler, with the meaning that CUDA gives them. Where CUDA leaves a
+// choice, the emulator takes the one that exposes mistakes.
 //
 //   LaunchOptions options;
 //   options.grid = {4, 1, 1};
@@ -16,29 +16,30 @@
 //   Status status = launch(options, [&] { sluice_some_kernel(arguments); });
 //
 // - A thread of a block is a fiber. It runs until it waits: at a barrier, a
-//   warp's shuffle, vote, matrix load or product, or for the kernel before. The
-//   order in which threads and blocks run is ascending, descending or shuffled,
-//   so what is missing between two threads shows in one order or the other. In
-//   shuffled order some warps are left behind now and then.
-// - Blocks run one after another, or so many at a time that take turns, as
-//   `resident` says; nothing of a block's is left to the next.
+//   warp's shuffle, vote, matrix load or product, or for the previous kernel.
+//   Threads and blocks run in ascending, descending or shuffled order, so a
+//   missing barrier between two threads has an effect in one of the orders. In
+//   shuffled order some warps are held back now and then.
+// - Blocks run one after another, or `resident` of them at a time, which take
+//   turns. A block leaves nothing to the next one.
 // - At the start of a block each byte of shared memory is `leftover`. With 0xff
-//   all numbers there are NaNs. A result that is another one with another byte
-//   depends on memory that nobody has written. What lies behind the end of
-//   shared memory is watched.
-// - An asynchronous copy destroys its target at once, reads its source and
-//   writes at the wait that demands it, and not at all if there is none. So
-//   does a bulk copy, whose end a barrier in shared memory tells
-//   (CopyBarriers.h).
-// - All 32 lanes of a warp, and all threads of a block, come to a collective at
-//   the same line of source, or the launch fails and says who is where.
-// - What the kernel before writes is there after the wait for it: see `prior`.
+//   all numbers there are NaNs. If a result changes with the byte, it depends
+//   on memory that was not written. Accesses beyond the end of shared memory
+//   are detected.
+// - An asynchronous copy destroys its target at once. It reads its source and
+//   writes its target only at the wait that demands it, and never if there is
+//   no such wait. A bulk copy does the same; a barrier in shared memory signals
+//   its end (CopyBarriers.h).
+// - All 32 lanes of a warp, and all threads of a block, must come to a
+//   collective at the same source line. Otherwise the launch fails, and the
+//   error says which thread is where.
+// - What the previous kernel writes appears only after the wait for it: see
+//   `prior`.
 // - Misaligned 16-byte accesses fail the launch.
 //
-// A failed launch returns a line of text; what kernels have written until then
-// stays. Outside of shared memory, accesses out of bounds are for
-// AddressSanitizer to find. One launch at a time in a thread; several threads
-// may each have one.
+// A failed launch returns one line of text; what the kernels have written until
+// then stays. AddressSanitizer finds accesses out of bounds, except in shared
+// memory. A thread has one launch at a time; several threads may each have one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,18 +63,19 @@ enum class Order : uint8_t { Ascending, Descending, Shuffled };
 
 struct LaunchOptions {
   Dim3 grid;
-  uint32_t threads = 32; ///< of a block: a multiple of 32, at most 1024
+  uint32_t threads = 32; ///< threads of a block: a multiple of 32, at most 1024
   size_t sharedBytes = 0;
   Order order = Order::Ascending; ///< of threads within a block, and of blocks
-  uint64_t seed = 1;              ///< of Order::Shuffled
-  uint32_t resident = 1;          ///< blocks that run at a time
-  uint8_t leftover = 0xff;        ///< in shared memory that nobody has written
-  /// For programmatic dependent launch. If set: called with false before each
-  /// block (with several, before those that run together), to destroy what the
-  /// kernel before has to write, and with true when no thread of theirs can go
-  /// on without waitForPrior(), to put it there.
+  uint64_t seed = 1;              ///< for Order::Shuffled
+  uint32_t resident = 1;          ///< blocks that are resident together
+  uint8_t leftover = 0xff;        ///< value of unwritten shared memory
+  /// If set, emulates programmatic dependent launch. Called with false before
+  /// each block (or group of resident blocks), to destroy what the previous
+  /// kernel has to write. Called with true when none of their threads can go on
+  /// without waitForPrior(), to put it in place.
   std::function<void(bool ready)> prior;
-  /// If set: of all asynchronous copies, which are counted as they come.
+  /// If set, the bytes of all asynchronous copies are added to it as they are
+  /// made.
   uint64_t *copiedBytes = nullptr;
 };
 
@@ -81,12 +83,12 @@ struct LaunchOptions {
 Status launch(const LaunchOptions &options,
               const std::function<void()> &kernel);
 
-// What follows is for the emulated half of kernels/Primitives.cuh.
+// The following functions serve the emulated half of kernels/Primitives.cuh.
 
-/// What a warp does together.
+/// Operations that all lanes of a warp do together.
 enum class Collective : uint8_t { Shuffle, Vote, MatrixLoad, Product, Sync };
 
-/// Where the calling thread is.
+/// The position of the calling thread in the grid.
 struct ThreadPosition {
   uint32_t thread;
   Dim3 block;
@@ -95,26 +97,26 @@ struct ThreadPosition {
 ThreadPosition threadPosition();
 uint8_t *sharedMemory();
 
-/// The calling thread waits for all others of its block.
+/// Lets the calling thread wait for all others of its block.
 void blockBarrier(std::source_location where);
 
-/// All lanes of a warp come with a pointer to what they bring; the last one
-/// calls resolve(lanes), which leaves there what each of them gets.
+/// Each lane of a warp passes a pointer to its operand. The last lane to come
+/// calls resolve(lanes), which replaces each operand by the lane's result.
 void warpCollective(Collective kind, void *mine,
                     void (*resolve)(void *const *lanes),
                     std::source_location where);
 
-/// Waits for the kernel before.
+/// Waits for the previous kernel.
 void waitForPrior();
 
-/// The queue of the thread's asynchronous copies.
+/// These work on the calling thread's queue of asynchronous copies.
 void copyAsync(void *shared, const void *global, size_t bytes);
 void copyAsyncCommit();
 void copyAsyncWait(int groupsLeft);
 
-/// The block's barriers for bulk copies. testBarrier() says whether the phase
-/// of that parity has ended; where it has not, every other thread has gone on
-/// first.
+/// These work on the block's barriers for bulk copies. testBarrier() returns
+/// whether the phase of that parity has ended. If it has not, all other threads
+/// run first.
 void initialiseBarrier(void *barrier, uint32_t arrivals,
                        std::source_location where);
 void arriveAtBarrier(void *barrier, uint32_t bytes, std::source_location where);

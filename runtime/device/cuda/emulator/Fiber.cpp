@@ -25,8 +25,9 @@
 
 using namespace sluice::cuda::emulator;
 
-// Saves the registers that a called function must keep on the stack in use,
-// its pointer in *save, and goes on where the stack at `load` was left.
+// Saves the registers that a called function must preserve on the current
+// stack, stores its pointer in *save, and continues where the stack at `load`
+// was left.
 extern "C" void sluice_switch_stack(void **save, void *load);
 asm(R"(
 .text
@@ -79,7 +80,8 @@ void Fiber::enter(Fiber *fiber) {
   __sanitizer_finish_switch_fiber(nullptr, &fiber->callerStack,
                                   &fiber->callerStackBytes);
 #endif
-  // It stays for the next start: sanitizers take long to begin and end one.
+  // The fiber remains for the next start, since sanitizers take long to begin
+  // and end one.
   for (;;) {
     fiber->body(fiber->argument);
     fiber->suspend();
@@ -106,8 +108,8 @@ void Fiber::start(void (*newBody)(void *), void *newArgument) {
   if (begun)
     return switchIn();
   begun = true;
-  // The stack as sluice_switch_stack leaves one, such that the stack pointer is
-  // a multiple of 16 where sluice_begin_fiber calls.
+  // Prepares the stack as sluice_switch_stack leaves one, such that the stack
+  // pointer is a multiple of 16 where sluice_begin_fiber calls.
   auto top =
       reinterpret_cast<uintptr_t>(stack.get() + stackBytes) & ~uintptr_t{15};
   auto *words = reinterpret_cast<void **>(top) - 9;

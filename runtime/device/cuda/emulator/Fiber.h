@@ -1,13 +1,13 @@
-//===- Fiber.h - a stack of its own to switch to and from -----------------===//
+//===- Fiber.h - a switchable stack ---------------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// ucontext saves the signal mask with a system call at each switch, and a block
-// of threads switches thousands of times; so the switch is a dozen instructions
-// of x86-64 here. AddressSanitizer and ThreadSanitizer are told of it.
+// ucontext saves the signal mask by a system call at each switch, and a block
+// of threads switches thousands of times. So the switch is a dozen x86-64
+// instructions here. AddressSanitizer and ThreadSanitizer are notified of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +20,11 @@
 
 namespace sluice::cuda::emulator {
 
-/// One stack and what runs on it. start() and resume() run it until it calls
-/// suspend() or its body returns; then it can be started again. All calls come
-/// from one thread. A fiber that is suspended inside its body may be destroyed,
-/// not started: a body owns nothing that must be released.
+/// One stack and the function that runs on it. start() and resume() run the
+/// function until it calls suspend() or returns; after it has returned, the
+/// fiber can be started again. All calls come from one thread. A fiber that is
+/// suspended in its body may be destroyed but not started, so a body must own
+/// nothing that has to be released.
 class Fiber {
 public:
   static constexpr size_t stackBytes = size_t{256} << 10;
@@ -35,9 +36,9 @@ public:
 
   /// Runs body(argument) until it suspends or returns.
   void start(void (*body)(void *), void *argument);
-  /// Goes on behind the suspend() that it stopped in.
+  /// Continues after the suspend() in which the body stopped.
   void resume();
-  /// From the fiber's own body: back to who started or resumed it.
+  /// Called from the body: returns to the caller of start() or resume().
   void suspend();
 
 private:
@@ -45,12 +46,13 @@ private:
   void switchIn();
 
   std::unique_ptr<uint8_t[]> stack;
-  void *ownPointer = nullptr;    ///< stack pointer of the suspended fiber
-  void *callerPointer = nullptr; ///< and of who resumed it
+  void *ownPointer = nullptr; ///< stack pointer of the suspended fiber
+  /// Stack pointer of the caller of start() or resume().
+  void *callerPointer = nullptr;
   void (*body)(void *) = nullptr;
   void *argument = nullptr;
   bool begun = false;
-  // What the sanitizers need to know of both stacks.
+  // What the sanitizers need to know about both stacks.
   [[maybe_unused]] void *ownFake = nullptr;
   [[maybe_unused]] void *callerFake = nullptr;
   [[maybe_unused]] const void *callerStack = nullptr;

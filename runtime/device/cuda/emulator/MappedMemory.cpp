@@ -1,4 +1,4 @@
-//===- MappedMemory.cpp - the host's memory at two addresses --------------===//
+//===- MappedMemory.cpp - host memory at two addresses --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -51,7 +51,7 @@ MappedMemory::~MappedMemory() {
   auto isGuard = [](uint8_t byte) { return byte == guard; };
   if (!std::all_of(views[0], views[0] + guardBytes, isGuard) ||
       !std::all_of(end, end + guardBytes, isGuard))
-    std::abort(); // Something has written beyond its memory.
+    std::abort(); // Something was written outside the memory.
   for (uint8_t *view : views)
     ::munmap(view, mapped());
 }

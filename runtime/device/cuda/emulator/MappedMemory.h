@@ -1,4 +1,4 @@
-//===- MappedMemory.h - the host's memory at two addresses ----------------===//
+//===- MappedMemory.h - host memory at two addresses ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,23 +14,23 @@
 
 namespace sluice::cuda::emulator {
 
-/// Memory of the host that a device has mapped, where the two know it by
-/// different addresses, as with a driver. Poisoned at first.
+/// Host memory that a device has mapped. As with a driver, host and device use
+/// different addresses for it. Poisoned at first.
 class MappedMemory {
 public:
-  /// Null addresses where there is not enough.
+  /// The addresses are null if there is not enough memory.
   explicit MappedMemory(size_t bytes);
   MappedMemory(MappedMemory &&other) noexcept
       : size(other.size), views{std::exchange(other.views[0], nullptr),
                                 std::exchange(other.views[1], nullptr)} {}
   MappedMemory &operator=(MappedMemory &&) = delete;
-  /// Ends the process where something was written beside the memory.
+  /// Ends the process if the guard bytes were overwritten.
   ~MappedMemory();
 
   uint8_t *host() const { return views[0] ? views[0] + guardBytes : nullptr; }
   uint8_t *device() const { return views[1] ? views[1] + guardBytes : nullptr; }
 
-  /// Whether the address is the device's, not the host's.
+  /// Returns whether the address is one of the device, and not of the host.
   bool isDevices(const uint8_t *address) const {
     return address >= views[1] && address < views[1] + mapped();
   }

@@ -5,22 +5,26 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Stands in sluice_runtime_emulated where driver/OpenDriver.cpp does in
-// sluice_runtime. The environment says what tests want of it:
+// In the library sluice_runtime_emulated, this file takes the place of
+// driver/OpenDriver.cpp in sluice_runtime. Tests control it by environment
+// variables:
 //
 //   SLUICE_EMULATED_DEVICES=0       there is no device
 //   SLUICE_EMULATED_MEMORY=N        bytes of device memory
 //   SLUICE_EMULATED_FAIL_KERNEL=N   the N-th kernel breaks the device
 //   SLUICE_EMULATED_STICK_KERNEL=N  the N-th kernel never ends
-//   SLUICE_EMULATED_ENDLESS=NAME    the kernels of this name never end
-//   SLUICE_EMULATED_WRONG=NAME      a number of what they write is wrong
-//   SLUICE_EMULATED_RACE=1          both only behind another node of a graph
-//   SLUICE_EMULATED_PATIENCE_MS=N   that a step may take
-//   SLUICE_EMULATED_FAIL_DEVICE=N   and no other device's does
-//   SLUICE_EMULATED_ORDER=1         threads and blocks descend; 2: are shuffled
-//   SLUICE_EMULATED_RESIDENT=N      blocks that run at a time
-//   SLUICE_EMULATED_LEFTOVER=N      each byte of memory before it is written
-//   SLUICE_EMULATED_FOREIGN=1       no code is for its chip
+//   SLUICE_EMULATED_ENDLESS=NAME    kernels of this name never end
+//   SLUICE_EMULATED_WRONG=NAME      kernels of this name write a wrong number
+//   SLUICE_EMULATED_RACE=1          the last two hold only for kernels after
+//                                   another node of their graph
+//   SLUICE_EMULATED_PATIENCE_MS=N   how long a step may take
+//   SLUICE_EMULATED_FAIL_DEVICE=N   only device N fails
+//   SLUICE_EMULATED_ORDER=1         threads and blocks run in descending order;
+//                                   2: in shuffled order
+//   SLUICE_EMULATED_RESIDENT=N      blocks that are resident together
+//   SLUICE_EMULATED_LEFTOVER=N      value of each byte of memory before it is
+//                                   written
+//   SLUICE_EMULATED_FOREIGN=1       no code is for the device's chip
 //   SLUICE_EMULATED_COUNT=1         the process ends by saying how many bytes
 //                                   were copied to the host, and how many nodes
 //                                   the launched graphs had
@@ -36,7 +40,7 @@
 
 using namespace sluice::cuda;
 
-/// The variable's number, or `otherwise`.
+/// Returns the number in the variable, or `otherwise` if it is not set.
 static int64_t numberOf(const char *variable, int64_t otherwise) {
   const char *text = std::getenv(variable);
   return text ? std::strtoll(text, nullptr, 10) : otherwise;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Included by kernels/Primitives.cuh, which says what each function does.
+// Included by kernels/Primitives.cuh, which describes the functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ SLUICE_DEVICE void checkAligned(const void *p, Site where) {
     emulator::fail("an address that is not a multiple of 16", where);
 }
 
-/// The bits of `value` in lane `from`, which each lane names.
+/// Returns `bits` of lane `from`, which each lane chooses.
 SLUICE_DEVICE uint32_t exchange(uint32_t bits, uint32_t from, Site where) {
   struct Lane {
     uint32_t bits, from, result;
@@ -108,7 +108,8 @@ struct MatrixLoad {
   uint32_t *result;
 };
 
-/// Element (row, column) of matrix `j`, of the 32 rows that the lanes name.
+/// Returns element (row, column) of matrix `j`, whose rows are among the 32
+/// that the lanes name.
 SLUICE_DEVICE uint32_t matrixElement(void *const *lanes, int j, int row,
                                      int column) {
   const void *from = static_cast<MatrixLoad *>(lanes[8 * j + row])->row;
@@ -147,11 +148,11 @@ SLUICE_DEVICE void loadMatrix4Transposed(uint32_t (&r)[4], const void *row,
   loadMatrices<true>(r, row, where);
 }
 
-/// d + a . b of one element of a product of 16 features, in the order that
-/// Primitives.cuh names.
+/// Returns d + a . b for one element of a product of 16 features, added in the
+/// order that Primitives.cuh names.
 SLUICE_DEVICE float addProducts(float d, const float (&a)[16],
                                 const float (&b)[16]) {
-  // Nobody may count on d + 0 * b being d.
+  // No kernel may rely on d + 0 * b being exactly d, so d changes here.
   bool empty = std::all_of(a, a + 16, [](float factor) { return factor == 0; });
   if (empty && d != 0)
     d = std::nextafter(d, 0.0f);
@@ -217,7 +218,8 @@ template <int groupsLeft> SLUICE_DEVICE void copyAsyncWait() {
 
 SLUICE_DEVICE void launchDependents() {}
 SLUICE_DEVICE void waitForPrior() { emulator::waitForPrior(); }
-/// Others run in between: what they must have done before is seen to be done.
+/// Lets other threads run in between, to expose work that should have been done
+/// before the ticket was taken.
 SLUICE_DEVICE uint32_t takeTicket(uint32_t *counter) {
   uint32_t before = (*counter)++;
   emulator::yield();
@@ -232,11 +234,11 @@ SLUICE_DEVICE void storeGlobal16(void *p, const Vector4 &value,
   checkAligned(p, where);
   *static_cast<Vector4 *>(p) = value;
 }
-/// The host may write it now.
+/// Atomic, since the host may write it at the same time.
 SLUICE_DEVICE uint8_t loadHostByte(const uint8_t *p) {
   return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
-/// The host may read it now.
+/// Atomic, since the host may read it at the same time.
 SLUICE_DEVICE void storeHostWord(int32_t *p, int32_t value) {
   __atomic_store_n(p, value, __ATOMIC_RELAXED);
 }
@@ -266,7 +268,7 @@ SLUICE_DEVICE uint32_t subtractHalves(uint32_t a, uint32_t b) {
               << i;
   return result;
 }
-/// In double, where products are exact.
+/// Computes in double, in which products are exact.
 SLUICE_DEVICE uint32_t multiplyAddHalves(uint32_t a, uint32_t b, uint32_t c) {
   uint32_t result = 0;
   for (int i = 0; i < 32; i += 16) {

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Fat binaries for cuModuleLoadData, one for each source of kernels/, with code
-// for the chips that the runtime was built for and PTX for later ones. Which
-// kernels there are, kernels/Kernels.h says.
+// for the chips that the runtime was built for and PTX for later ones.
+// kernels/Kernels.h lists the kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,16 +21,18 @@
 namespace sluice::cuda {
 
 struct KernelImage {
-  std::string_view source;        ///< "Linear"
-  std::span<const uint8_t> bytes; ///< aligned to 16, for the process's life
+  std::string_view source; ///< such as "Linear"
+  /// Aligned to 16; valid as long as the process.
+  std::span<const uint8_t> bytes;
 };
 
-/// Empty where the runtime was built without nvcc. Thread-safe.
+/// Returns the images; none if the runtime was built without nvcc. Thread-safe.
 std::span<const KernelImage> kernelImages() asm("sluice_kernel_images");
 
-/// Always empty. In a program without code for a GPU the linker calls it in the
-/// place of kernelImages(), and leaves the images out (Link.h). For that, both
-/// functions have names that are not mangled.
+/// Returns no images. In a program without code for a GPU, the linker uses it
+/// in place of kernelImages() and leaves the images out
+/// (include/sluice/Target/Link.h). For that, both functions have unmangled
+/// names.
 std::span<const KernelImage> noKernelImages() asm("sluice_no_kernel_images");
 
 } // namespace sluice::cuda

@@ -1,4 +1,4 @@
-//===- Append.cu - keys and values into the cache, and its pages' copies --===//
+//===- Append.cu - stores keys and values in the cache, copies pages ------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,8 +20,8 @@ SLUICE_DEVICE float clamped(float x, float largest) {
   return x > largest ? largest : x < -largest ? -largest : x;
 }
 
-/// Whether all numbers of a token's key or value are finite; the same in every
-/// lane.
+/// Returns whether all numbers of a token's key or value are finite; the result
+/// is the same in every lane.
 SLUICE_DEVICE bool allFinite(const float *x, int32_t headDim) {
   bool finite = true;
   for (int32_t d = int32_t(laneIndex()); d < headDim; d += 32)
@@ -29,9 +29,10 @@ SLUICE_DEVICE bool allFinite(const float *x, int32_t headDim) {
   return voteOf(finite) == 0xffffffffu;
 }
 
-/// The power of two of an e4m3 key or value: the largest magnitude over it is
-/// in [2^7, 2^8). The largest one's numbers, times it, are finite: those of
-/// 2^127 and more are in [2^8, 2^9) and become 448.
+/// Returns the power of two of an e4m3 key or value. The largest magnitude
+/// divided by it is in [2^7, 2^8). The largest power is such that its product
+/// with stored numbers is finite: magnitudes of 2^127 and more give [2^8, 2^9)
+/// and become 448.
 SLUICE_DEVICE float tokenScale(const float *x, int32_t headDim) {
   uint32_t largest = 0;
   for (int32_t d = int32_t(laneIndex()); d < headDim; d += 32) {
@@ -49,7 +50,7 @@ SLUICE_DEVICE float tokenScale(const float *x, int32_t headDim) {
   return powerOfTwo(exponent < most ? exponent : most);
 }
 
-/// A token's numbers at `to`, those that are not finite as zeros.
+/// Stores a token's numbers at `to`; those that are not finite become zeros.
 SLUICE_DEVICE void storeToken(CacheKind kind, const float *x, int32_t headDim,
                               uint8_t *to, float scale) {
   constexpr float largestHalf = 65504.0f, largestBfloat = 3.38953139e38f;
@@ -109,8 +110,8 @@ SLUICE_DEVICE void append(const AppendArguments &arg, int32_t row,
 
 } // namespace
 
-/// What a thread copies of one page, no other copies of any: so it can go on to
-/// the next copy without waiting.
+/// A thread copies the same bytes of each page, and no other thread copies
+/// these. So it can go on to the next copy without waiting.
 extern "C" SLUICE_KERNEL(copyThreads)
     sluice_copy_pages(const PageCopyArguments arguments) {
   launchDependents();

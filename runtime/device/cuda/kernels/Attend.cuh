@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Few rows: a warp for each span of the cache, so that a long sequence is read
-// by the whole chip; what they find goes to memory, and a second kernel merges
-// it. Prompts: a block for each tile of rows, whose warps share what they read
-// and merge as they go. The spans, and the merging, are the same.
+// If there are few rows, each span of the cache has a warp, so that the whole
+// chip reads a long sequence. The results of the spans go to memory, and a
+// second kernel merges them. For prompts, each tile of rows has a block, whose
+// warps share what they read and merge the spans as they go. The spans and the
+// merging are the same in both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +20,9 @@
 
 namespace sluice::cuda {
 
-/// Whether the tile that `row` is in is whole, of one sequence and consecutive,
-/// as far as its rows `begin`, `begin` + `step` and so on say: lanes of a warp
-/// may have some of them each.
+/// Returns whether the tile of `row` is whole, of one sequence and of
+/// consecutive positions, as far as its rows `begin`, `begin` + `step` and so
+/// on show. The lanes of a warp may check some of the rows each.
 SLUICE_DEVICE bool isChunk(const AttendArguments &arg, int32_t row,
                            int32_t rowsOfTile, int32_t begin, int32_t step) {
   const int32_t first = row / rowsOfTile * rowsOfTile;
@@ -29,11 +30,11 @@ SLUICE_DEVICE bool isChunk(const AttendArguments &arg, int32_t row,
     return false;
   const int32_t *sequences = arg.rows.sequences + first;
   const int32_t *positions = arg.rows.positions + first;
-  // Most tiles that are no chunk have another end, and are done with.
+  // In most tiles that are not chunks the last row does not fit.
   const int32_t last = rowsOfTile - 1;
   if (sequences[last] != sequences[0] || positions[last] != positions[0] + last)
     return false;
-  // Loads do not wait for one another.
+  // The loads do not wait for one another.
   bool chunk = true;
 #pragma unroll 4
   for (int32_t i = begin; i < last; i += step)
@@ -41,17 +42,17 @@ SLUICE_DEVICE bool isChunk(const AttendArguments &arg, int32_t row,
   return chunk;
 }
 
-/// Whether the row is another kernel's: groups of more heads than a tile has
-/// are in no tile.
+/// Returns whether another kernel computes the row. Rows of groups with more
+/// heads than a tile has are in no tile.
 SLUICE_DEVICE bool isSkipped(const AttendArguments &arg, int32_t row) {
   int32_t rows = tileRows(cacheDim(arg.headDim), arg.heads / arg.kvHeads);
   return arg.skipChunks && rows > 0 && isChunk(arg, row, rows, 0, 1);
 }
 
-/// For blocks that go over rows: of `first` and each `step`-th row behind it
-/// the first that is no other kernel's, or -1. Called by whole warps: they look
-/// at 32 rows at a time, a lane at each. It is called again for the next one,
-/// so that nothing has to be kept in registers meanwhile but the row.
+/// For blocks that go over rows: returns the first of `first` and each
+/// `step`-th row after it that is not skipped, or -1. Whole warps call it and
+/// look at 32 rows at a time, one a lane. It is called again for the next row,
+/// so that only the row has to be kept in registers in between.
 SLUICE_DEVICE int32_t nextRow(const AttendArguments &arg, int32_t first,
                               int32_t step) {
   const int32_t count = *arg.rows.rowCount;
@@ -64,8 +65,8 @@ SLUICE_DEVICE int32_t nextRow(const AttendArguments &arg, int32_t first,
   return -1;
 }
 
-/// Where the sums of the pair lie: those of span 0, or of all spans. `place` is
-/// the row's.
+/// Returns where the results of the pair lie: those of span 0, or those of all
+/// spans together. `place` is the row's place.
 SLUICE_DEVICE float *partialsOf(const AttendArguments &arg, const Pair &pair,
                                 int32_t place) {
   int64_t at = place < 0
@@ -75,7 +76,7 @@ SLUICE_DEVICE float *partialsOf(const AttendArguments &arg, const Pair &pair,
   return arg.partials + at * spanFloats(cacheDim(arg.headDim));
 }
 
-/// The spans of one row and 16 heads of a group, for one warp.
+/// Computes the spans of one row and 16 heads of a group in one warp.
 template <CacheKind kind, int dim> class SpanWarp {
   static constexpr int32_t spanPages = spanTokens / pageTokens;
   static constexpr int32_t warpBytes =
@@ -93,8 +94,9 @@ public:
     return sharedMemory() + int32_t(warpIndex()) * warpBytes;
   }
 
-  /// Spans from `span` on, each `step`-th, of those that the row sees; there is
-  /// one. The keys are asked for before the queries are read.
+  /// Computes each `step`-th span from `span` on, of those that the row sees;
+  /// there must be at least one. The keys are requested before the queries are
+  /// read.
   SLUICE_MEMBER void run(int32_t span, int32_t step, int32_t firstHead) {
     begin(span);
     setPairs(firstHead);
@@ -122,11 +124,11 @@ public:
 private:
   const AttendArguments &arg;
   int32_t row;
-  const Pair &any; ///< the row's, of any head
+  const Pair &any; ///< the pair of the row and any head
   int32_t place;
-  bool isSplit; ///< each span has a place of its own
+  bool isSplit; ///< whether each span has a place of its own
   SpanAttention<kind, dim, 1> attention;
-  // Of a row that is not split, so far.
+  // For a row that is not split: the result so far.
   float maximum[2], sum[2];
   bool isFirst = true;
 
@@ -155,8 +157,8 @@ private:
                                                  : Pair());
   }
 
-  /// Stores what the span has given, or merges it into the row's place. There
-  /// each thread reads what it has written itself.
+  /// Stores the result of the span, or merges it into the row's place. In the
+  /// merge each thread reads only what it has written itself.
   SLUICE_MEMBER void keep(int32_t span) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -201,9 +203,9 @@ private:
   }
 };
 
-/// The part of a row's spans that is the warp's. Its shared memory is its own,
-/// and add() ends with a barrier: behind it nobody reads what the next row's
-/// pages overwrite.
+/// Computes the warp's part of a row's spans. The warp has shared memory of its
+/// own, and add() ends with a barrier. After it no lane reads what the pages of
+/// the next row overwrite.
 template <CacheKind kind, int dim>
 SLUICE_DEVICE void attendRow(const AttendArguments &arg, int32_t row,
                              int32_t firstHead) {
@@ -212,7 +214,7 @@ SLUICE_DEVICE void attendRow(const AttendArguments &arg, int32_t row,
   const int32_t part =
       int32_t(blockY()) * attendWarps(dim) + int32_t(warpIndex());
   const int32_t span = any.first / spanTokens + part;
-  // Of a row that is not split the first warp does all.
+  // If the row is not split, the first warp computes all of it.
   if (span > any.last / spanTokens || (!isSplit && part > 0))
     return;
   SpanWarp<kind, dim> warp(arg, row, any, SpanWarp<kind, dim>::shared());
@@ -235,27 +237,28 @@ SLUICE_DEVICE void attendSpans(const AttendArguments &arg) {
   }
 }
 
-/// What is left of a zero's sign after merges depends on how many there were.
+/// Adds 0, since the sign of a zero depends on the number of merges.
 SLUICE_DEVICE float outputOf(float acc, float sum) { return acc / sum + 0.0f; }
 
-/// How a row's spans are merged, as many of them at a time as the block has
-/// threads: what stays of the spans before at each of them, and what it adds.
-/// Each thread has one of them; all come together. A maximum is the same in any
-/// order, so what the merges one after another would find is known at once.
+/// The weights by which a row's spans are merged, for as many spans at a time
+/// as the block has threads: how much of the spans before stays at each span,
+/// and how much of the span is added. Each thread has one span; all threads
+/// come together. A maximum is the same in any order, so the result of one
+/// merge after another is known at once.
 class CombineWeights {
 public:
-  float *keep, *take, *sums; ///< [span]; in shared memory
+  float *keep, *take, *sums; ///< [span], in shared memory
 
   SLUICE_MEMBER explicit CombineWeights(int32_t threads)
       : keep(reinterpret_cast<float *>(sharedMemory())), take(keep + threads),
         sums(take + threads), warpMaxima(sums + threads), warps(threads / 32) {}
 
-  /// `maximum` and `sum` of the thread's span, minus infinity and 0 where there
-  /// is none. Weights are written between two barriers, so these may follow the
-  /// last ones, also those of another pair, as soon as the thread has read
-  /// them.
+  /// Sets the weights. `maximum` and `sum` belong to the thread's span; they
+  /// are minus infinity and 0 if there is none. The weights are written between
+  /// two barriers, so a thread may call it again, also for another pair, as
+  /// soon as it has read the last weights.
   SLUICE_MEMBER void set(float maximum, float sum) {
-    float upTo = maximum; // of the warp's spans
+    float upTo = maximum; // over the warp's spans up to this one
 #pragma unroll
     for (uint32_t distance = 1; distance < 32; distance *= 2) {
       float other = shuffleFrom(upTo, laneIndex() - distance);
@@ -285,11 +288,11 @@ public:
 private:
   float *warpMaxima;
   int32_t warps;
-  float last = minusInfinity();  ///< of the spans before these
-  float total = minusInfinity(); ///< of all so far
+  float last = minusInfinity();  ///< over the spans before these
+  float total = minusInfinity(); ///< over all spans so far
 };
 
-/// Merges the spans of a pair. By the whole block.
+/// Merges the spans of a pair. The whole block calls it.
 SLUICE_DEVICE void combinePair(const AttendArguments &arg, const Pair &pair) {
   const int32_t dim = cacheDim(arg.headDim), threads = combineThreads(dim);
   const auto d = int32_t(threadIndex());
@@ -309,7 +312,7 @@ SLUICE_DEVICE void combinePair(const AttendArguments &arg, const Pair &pair) {
     const float *from = partials + int64_t(begin) * floats;
     const float *mine = from + int64_t(d) * floats;
     weights.set(d < here ? mine[0] : minusInfinity(), d < here ? mine[1] : 0);
-    constexpr int32_t together = 8; // loads that are on their way
+    constexpr int32_t together = 8; // loads in flight
     for (int32_t i = 0; i < here; i += together) {
       float value[together];
 #pragma unroll
@@ -372,7 +375,7 @@ SLUICE_DEVICE void attendTile(const AttendArguments &arg) {
                                       int32_t(blockY()) * group + index % group)
                              : Pair());
   }
-  // The sums so far: each thread's own numbers, [number][thread].
+  // The sums so far, [number][thread]. Each thread has its own numbers.
   auto *totals =
       reinterpret_cast<float *>(shared + pageBytes + warps * queryBytes) +
       threadIndex();
@@ -386,9 +389,9 @@ SLUICE_DEVICE void attendTile(const AttendArguments &arg) {
     for (bool spanEnds = false; !spanEnds; ++page) {
       attention.add(page);
       spanEnds = page == lastPage || page % spanPages == spanPages - 1;
-      // A pair's sums end with the last page that it sees. What the pages
-      // behind do to them, all of whose probabilities are zeros, is nobody's:
-      // by spans there are no such pages.
+      // A pair's sums are complete after the last page that it sees. What later
+      // pages, whose probabilities are all zeros, do to the sums does not
+      // matter: attention by spans has no such pages.
       bool ends[2];
 #pragma unroll
       for (int half = 0; half < 2; ++half) {

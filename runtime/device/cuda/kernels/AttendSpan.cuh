@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What both ways of attention share, and with it the order of all sums. A warp
-// has 16 pairs of a row and a query head, which are the rows of its products:
-// of queries with the keys of a page, then of probabilities with its values. A
-// lane has the pairs g and g + 8.
+// Both ways of attention share this class, which fixes the order of all sums. A
+// warp has 16 pairs of a row and a query head. They are the rows of its
+// products: of queries with the keys of a page, then of probabilities with its
+// values. A lane has the pairs g and g + 8.
 //
-// Keys and values of a page are copied to shared memory by `sharing` warps that
-// read them together. The next page's keys are on their way while this page's
-// values are used, and the other way round.
+// The `sharing` warps that read a page together copy its keys and values to
+// shared memory. The next page's keys are copied while this page's values are
+// used, and the next page's values while its keys are used.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,11 +24,11 @@
 
 namespace sluice::cuda {
 
-/// One pair: which row and head, and what it sees.
+/// One pair of a row and a head, and the positions that it sees.
 struct Pair {
   int32_t row = 0;
   int32_t head = 0;
-  int32_t first = 0, last = -1; ///< positions, both included; none
+  int32_t first = 0, last = -1; ///< first and last position; none by default
 };
 
 SLUICE_DEVICE Pair pairOf(const AttendArguments &arg, int32_t row,
@@ -42,8 +42,8 @@ SLUICE_DEVICE Pair pairOf(const AttendArguments &arg, int32_t row,
   return pair;
 }
 
-/// How much of two sums over parts stays when they are added, and the maximum
-/// that the whole is relative to.
+/// The factors of two partial sums when they are added, and the maximum that
+/// the total is relative to.
 struct SpanMerge {
   float maximum, keep, take;
   SLUICE_MEMBER SpanMerge(float mine, float other)
@@ -61,12 +61,12 @@ template <CacheKind kind, int dim, int sharing> class SpanAttention {
   static constexpr int threads = 32 * sharing;
 
 public:
-  float maximum[2]; ///< of the pairs g and g + 8, in this span
-  float sum[2];     ///< this lane's part
+  float maximum[2]; ///< of pairs g and g + 8, in this span
+  float sum[2];     ///< the part of this lane
   float acc[columns][4];
 
-  /// `page`: shared memory for keys and values, of the warps that share them;
-  /// `queries`: of this warp, 16 rows.
+  /// `page` is shared memory for the keys and values of the warps that share
+  /// them; `queries` is that of this warp, 16 rows.
   SLUICE_MEMBER SpanAttention(const AttendArguments &arguments, int32_t kvHead,
                               int32_t sequence, uint8_t *page, uint8_t *queries)
       : arg(arguments), keys(page), values(page + pageTokens * rowBytes),
@@ -77,8 +77,8 @@ public:
         pages(arguments.rows.pages +
               int64_t(sequence) * arguments.rows.pagesPerSequence) {}
 
-  /// The query of pair `index` into shared memory; called by the whole warp for
-  /// each of the 16. Pairs that see nothing have zeros.
+  /// Writes the query of pair `index` to shared memory. The whole warp calls it
+  /// for each of the 16 pairs. Pairs that see nothing get zeros.
   SLUICE_MEMBER void setPair(int index, const Pair &pair) {
     bool exists = pair.last >= 0;
     const float *q =
@@ -109,8 +109,8 @@ public:
       }
   }
 
-  /// Begins with pages firstPage .. lastPage of the sequence: all that add()
-  /// will be called for.
+  /// Begins with the pages firstPage .. lastPage of the sequence, for all of
+  /// which add() will be called.
   SLUICE_MEMBER void begin(int32_t firstPage, int32_t lastPage) {
     endPage = lastPage;
     fill(keys, firstPage, 0);
@@ -151,7 +151,8 @@ public:
     copyAsyncCommit();
   }
 
-  /// The sum of all lanes that have a part of it; called by the whole warp.
+  /// Returns the sum over all lanes that have a part of it. The whole warp
+  /// calls it.
   SLUICE_MEMBER float wholeSum(int half) const {
     float whole = sum[half] + shuffleXor(sum[half], 1);
     return whole + shuffleXor(whole, 2);
@@ -165,9 +166,9 @@ private:
   const AttendArguments &arg;
   uint8_t *keys, *values, *queries;
   uint32_t lane;
-  uint32_t member; ///< among the threads that share a page
+  uint32_t member; ///< this thread's number among those that share a page
   int64_t pageStride;
-  const uint8_t *block; ///< the kv head's in page 0
+  const uint8_t *block; ///< the block of the kv head in page 0
   const int32_t *pages;
   int32_t endPage = -1;
   Pair own[2];
@@ -181,8 +182,8 @@ private:
       syncThreads();
   }
 
-  /// The exponent of the power of two by which a query is divided to fit f16,
-  /// as operand rows are.
+  /// Returns the exponent of the power of two by which a query is divided to
+  /// fit f16, as for operand rows.
   SLUICE_MEMBER static int32_t queryExponent(const float (&q)[dim / 32]) {
     uint32_t largest = 0;
 #pragma unroll
@@ -201,7 +202,7 @@ private:
     return exponent > -100 ? exponent : -100;
   }
 
-  /// Brings the keys (half 0) or values (1) of a page to shared memory, as
+  /// Copies the keys (half 0) or values (1) of a page to shared memory, as
   /// 16-bit numbers.
   SLUICE_MEMBER void fill(uint8_t *to, int32_t page, int half) {
     if (page > endPage)
@@ -210,7 +211,8 @@ private:
     const auto *scales = reinterpret_cast<const float *>(
         from + 2 * pageHalfBytes(kind, dim) + half * pageTokens * 4);
     from += half * pageHalfBytes(kind, dim);
-    constexpr int pieces = dim * cacheNumberBytes(kind) / 16; // of a token
+    // Pieces of a token.
+    constexpr int pieces = dim * cacheNumberBytes(kind) / 16;
     for (int i = int(member); i < pageTokens * pieces; i += threads) {
       int token = i / pieces, piece = i % pieces;
       uint8_t *row = to + token * rowBytes;
@@ -221,7 +223,8 @@ private:
     }
   }
 
-  /// Sixteen e4m3 numbers times a power of two, in bf16: exact.
+  /// Converts sixteen e4m3 numbers, times a power of two, to bf16, which is
+  /// exact.
   SLUICE_MEMBER static void unpack(uint8_t *to, const Vector4 &bytes,
                                    float scale) {
     float factor = scale * 256.0f;
@@ -268,7 +271,7 @@ private:
     }
   }
 
-  /// The score of a token as the model has it.
+  /// Returns the score of a token as the model defines it.
   SLUICE_MEMBER float shaped(float product, int half, int32_t token) const {
     float score = product * scoreFactor[half];
     if (arg.softcap != 0)
@@ -278,8 +281,8 @@ private:
     return score;
   }
 
-  /// Probabilities relative to the maximum so far, of the lane's tokens 8j + 2t
-  /// and the one behind it: probability[j][pair].
+  /// Turns scores into probabilities relative to the maximum so far, of the
+  /// lane's tokens 8j + 2t and 8j + 2t + 1: probability[j][pair].
   SLUICE_MEMBER void softmax(float (&score)[4][4], int32_t firstToken,
                              uint32_t (&probability)[4][2]) {
 #pragma unroll

@@ -1,13 +1,14 @@
-//===- Compact.cu - living rows move together -----------------------------===//
+//===- Compact.cu - moves living rows together ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The plan is one block's: a step has few rows, and what one block knows, all
-// of its threads know after a barrier. Places in lists come from votes: a
-// thread's is the number of threads before it that have something to list.
+// One block makes the plan: a step has few rows, and after a barrier all
+// threads of a block know what one of them knows. Places in lists come from
+// votes: a thread's place is the number of threads before it that have
+// something to list.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,16 +22,17 @@ namespace {
 constexpr int32_t threads = compactThreads;
 constexpr int32_t warps = threads / 32;
 
-/// Gives out places, in the order of threads, to those that ask for one.
+/// Assigns places, in the order of threads, to the threads that ask for one.
 class Places {
 public:
-  int32_t given = 0; ///< by all calls; the same in every thread
+  /// Places that all calls have given; the same in every thread.
+  int32_t given = 0;
 
-  /// `sums`: shared memory, one number for each warp and list. Called by all
-  /// threads; -1 for those that do not ask.
+  /// Returns a place, or -1 for threads that do not ask. All threads call it.
+  /// `sums` is shared memory, one number for each warp and list.
   SLUICE_MEMBER int32_t next(bool asks, int32_t *sums) {
     uint32_t votes = voteOf(asks);
-    syncThreads(); // The last call's sums have been read.
+    syncThreads(); // The sums of the last call have been read.
     if (laneIndex() == 0)
       sums[warpIndex()] = bitCount(votes);
     syncThreads();
@@ -69,7 +71,7 @@ public:
     syncThreads();
     remaining = living.given;
     int32_t moves = remaining == rows ? 0 : plan();
-    // Everybody has read the old count.
+    // All threads have read the old count.
     syncThreads();
     if (thread == 0)
       *arg.moveCount = moves;
@@ -92,12 +94,13 @@ public:
 private:
   const CompactArguments &arg;
   int32_t thread;
-  int32_t rows; ///< before
+  int32_t rows; ///< before the checkpoint
   int32_t remaining = 0;
   int32_t *holeSums, *moverSums;
   uint8_t *alive; ///< [slot]
 
-  /// The i-th living row beyond the rows that are left goes to the i-th hole.
+  /// Plans the moves: the i-th living row beyond the remaining count goes to
+  /// the i-th hole.
   SLUICE_MEMBER int32_t plan() {
     Places holes, movers;
     for (int32_t first = 0; first < rows; first += threads) {
@@ -149,7 +152,8 @@ private:
       int32_t mirror = first + thread;
       int32_t row = mirror < count ? arg.mirrorRows[mirror] : 0;
       int32_t sequence = mirror < count ? arg.mirrorSequences[mirror] : 0;
-      // Places are behind nobody's who has not been read: next() has barriers.
+      // A place is never after a mirror that has not been read yet: next() has
+      // barriers.
       int32_t place = kept.next(mirror < count && alive[row], holeSums);
       if (place >= 0) {
         arg.mirrorRows[place] = arg.rowNow[row];

@@ -1,4 +1,4 @@
-//===- Dense.cu - the kernels around products by NVIDIA's library ---------===//
+//===- Dense.cu - the kernels around products by cuBLASLt -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Dense.cuh - weights and sums for NVIDIA's library ------------------===//
+//===- Dense.cuh - weights and sums for cuBLASLt --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,9 +13,9 @@
 
 namespace sluice::cuda {
 
-/// A warp's unit of a tile, on its way from registers through shared memory to
-/// rows: a lane's pairs lie 16 bytes apart there, and 16 bytes are written at
-/// a time.
+/// One warp's unit of a tile. It goes from registers through shared memory to
+/// rows: the pairs of a lane are 16 bytes apart there, and 16 bytes are written
+/// at a time.
 template <WeightKind kind> class DenseUnit {
 public:
   SLUICE_MEMBER explicit DenseUnit(const DenseWeightArguments &arguments)
@@ -39,7 +39,7 @@ private:
   const DenseWeightArguments &arg;
   uint32_t lane;
   int32_t units, unit;
-  int32_t tile; ///< among those that are unpacked
+  int32_t tile; ///< the tile's index among those that are unpacked
   uint8_t *shared;
 
   SLUICE_MEMBER void fillShared() const {
@@ -65,7 +65,7 @@ private:
     }
   }
 
-  /// From quants to weights: of product `p` of the unit's eight.
+  /// Turns the quants of product `p`, one of the unit's eight, into weights.
   SLUICE_MEMBER void scale(uint32_t (&a)[4], const uint8_t *from, int p) const {
     if constexpr (hasBlockScales(kind)) {
       const BlockScales scales =
@@ -97,7 +97,7 @@ private:
   }
 };
 
-/// `kind`: BF16, or F16 for all kinds that have operand rows in f16.
+/// `kind` is BF16, or F16 for all kinds whose operand rows are f16.
 template <WeightKind kind>
 SLUICE_DEVICE void makeDenseResults(const DenseResultArguments &arguments) {
   const LinearArguments &linear = arguments.linear;
@@ -108,7 +108,7 @@ SLUICE_DEVICE void makeDenseResults(const DenseResultArguments &arguments) {
   const int32_t rowsHere = *linear.rowCount - firstRow;
   if (tile >= arguments.tiles || rowsHere <= 0)
     return;
-  // As a product of 16 columns and 8 rows leaves them.
+  // Like the sums that a product of 16 columns and 8 rows leaves in a lane.
   const uint32_t lane = laneIndex();
   const int32_t column = 16 * tile + int32_t(lane / 4);
   float sum[4] = {};

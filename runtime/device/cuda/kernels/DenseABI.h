@@ -1,16 +1,16 @@
-//===- DenseABI.h - kernels around products by NVIDIA's library -----------===//
+//===- DenseABI.h - kernels around products by cuBLASLt -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// cuBLASLt multiplies matrices of 16-bit numbers that lie row by row. These
-// kernels unpack some of a weight's columns for it, and make results of its
-// sums. The rules of KernelABI.h hold for them, and two do not for the product
-// between them: a row's bits depend on what the library chooses for a step's
-// capacity, and rows beyond the count, up to the capacity, are read and
-// written. That is --fast-math-batch.
+// cuBLASLt multiplies row-major matrices of 16-bit numbers. These kernels
+// unpack some of a weight's columns for it, and turn its sums into results.
+// They follow the rules of KernelABI.h. The product between them breaks two of
+// the rules: a row's bits depend on the algorithm that the library chooses for
+// a step's capacity, and rows beyond the count are read and written, up to the
+// capacity. Therefore it is used only with --fast-math-batch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 
 namespace sluice::cuda {
 
-/// Kinds whose operand rows have 16 bits a number.
+/// Returns whether the operand rows of `kind` have 16-bit numbers.
 constexpr bool hasDense(WeightKind kind) { return kind != WeightKind::F32; }
 
 constexpr int32_t denseWarps = 4;
@@ -29,33 +29,35 @@ constexpr int32_t denseThreads = 32 * denseWarps;
 
 /// sluice_dense_weight_<kind>: blocks of denseThreads, grid
 ///   (divideUp(unitsOf(kind, inFeatures), denseWarps), tiles),
-/// denseSharedBytes of shared memory. A warp unpacks a unit of a tile: bf16 of
-/// a bf16 weight, f16 of all others, rounded once where a scale is multiplied
-/// onto quants.
+/// denseSharedBytes of shared memory. A warp unpacks a unit of a tile: to bf16
+/// if the weight is bf16, else to f16. Products of a quant and its scale are
+/// rounded once.
 struct DenseWeightArguments {
   const uint8_t *weight; ///< tile 0, unit 0
-  uint16_t *dense; ///< [16 * tiles][operandFeatures(inFeatures)], tiles' order
-  const int32_t *rowCount; ///< 0: nothing is done
+  /// [16 * tiles][operandFeatures(inFeatures)], in the order of the tiles.
+  uint16_t *dense;
+  const int32_t *rowCount; ///< if it is 0, nothing is done
   int32_t inFeatures;
   int32_t firstTile;
 };
 
-/// A column of a unit in shared memory, padded as unitRowBytes is.
+/// Shared memory: for each warp the columns of a unit, padded like
+/// unitRowBytes.
 constexpr int32_t denseSharedBytes = denseWarps * tileColumns * unitRowBytes;
 
-/// sluice_dense_results_<bf16|f16>, by the operand's kind: blocks of
+/// sluice_dense_results_<bf16|f16>, named after the operand's kind: blocks of
 /// linearThreads, grid
 ///   (divideUp(tiles, linearWarps), divideUp(rowCapacity, 8)).
-/// What a linear kernel does with its sums, for some of linear's tiles. Of
-/// `linear` it reads what comes behind the sums.
+/// For some of linear's tiles, does what a linear kernel does with its sums. Of
+/// `linear` it reads the fields that are used after the sums.
 struct DenseResultArguments {
   LinearArguments linear;
   const float *sums; ///< [row][16 * tiles]
-  int32_t firstTile; ///< the weight's, as linear.firstTile is
+  int32_t firstTile; ///< the first tile, in the weight as linear.firstTile is
   int32_t tiles;
 };
 
-/// Bytes of an unpacked tile of columns.
+/// Returns the bytes of an unpacked tile of columns.
 constexpr int64_t denseTileBytes(int32_t inFeatures) {
   return int64_t{operandFeatures(inFeatures)} * tileColumns * 2;
 }

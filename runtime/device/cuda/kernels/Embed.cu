@@ -1,4 +1,4 @@
-//===- Embed.cu - looks rows of a table up --------------------------------===//
+//===- Embed.cu - looks up rows of a table --------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,7 +38,7 @@ public:
 private:
   const EmbedArguments &arg;
   int32_t row;
-  int32_t first; ///< of the block's features
+  int32_t first; ///< first feature of the block
 
   SLUICE_MEMBER void writeFloats(const uint8_t *tiles, int32_t column) const {
     const int32_t feature = first + int32_t(threadIndex()) * 4;
@@ -55,8 +55,8 @@ private:
                 floatOfBits(values.word[i + 1]));
   }
 
-  /// What the lane has that would hold these features of this column as a
-  /// product's factor.
+  /// Writes what the lane would hold of these features and this column as a
+  /// factor of a product.
   SLUICE_MEMBER void writeHalfTile(const uint8_t *tiles, int32_t column) const {
     const int32_t halves = first / 64 + int32_t(threadIndex()) / 4;
     if (halves * 64 >= arg.features)
@@ -77,7 +77,8 @@ private:
       const bool isUpper = column >= 8;
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
-        // No index into registers that is known at run time alone.
+        // Registers cannot be indexed by a number that is known only at run
+        // time.
         const uint32_t pair = isUpper ? a[2 * i + 1] : a[2 * i];
         const float scale = isUpper ? scales.scale[1] : scales.scale[0];
         const float minimum = isUpper ? scales.minimum[1] : scales.minimum[0];
@@ -88,7 +89,7 @@ private:
     }
   }
 
-  /// Features `feature`, which is even, and the one behind it.
+  /// Writes the feature `feature`, which is even, and the next one.
   SLUICE_MEMBER void writePair(int32_t feature, float x, float y) const {
     struct alignas(8) Pair {
       float x, y;

@@ -1,4 +1,4 @@
-//===- EmbedABI.h - kernels that look rows of a table up ------------------===//
+//===- EmbedABI.h - kernels that look up rows of a table ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A table lies in the tiles of KernelABI.h, as a weight whose output columns
-// are the table's rows: an output head that is tied to the embedding is the
-// same bytes. The rules of KernelABI.h hold.
+// are the rows of the table. So an output head that is tied to the embedding
+// shares its memory. The rules of KernelABI.h hold.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,16 +20,17 @@ namespace sluice::cuda {
 
 constexpr int32_t embedThreads = 128;
 
-/// Features of a row that a block writes. A thread has four of F32, else 16 of
-/// the 64 that four threads have of half a tile.
+/// Returns how many features of a row a block writes. A thread writes four
+/// features of an F32 table, else 16 of the 64 that four threads write of half
+/// a tile.
 constexpr int32_t embedFeatures(WeightKind kind) {
   return embedThreads * (kind == WeightKind::F32 ? 4 : 16);
 }
 
-/// sluice_embed_<kind>, of all kinds: blocks of embedThreads, grid
+/// sluice_embed_<kind>, for all kinds: blocks of embedThreads, grid
 ///   (rowCapacity, divideUp(features, embedFeatures(kind))),
-/// no shared memory. out[row] = the row index[row] of the table, as float32:
-/// the numbers that runtime/formats dequantises, bit for bit.
+/// no shared memory. out[row] = the row index[row] of the table, as float32,
+/// with the same bits as runtime/formats dequantises it.
 struct EmbedArguments {
   const uint8_t *table; ///< tile 0, unit 0
   const int32_t *index; ///< [row]: a row of the table

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The functions of lib/Conversion/StepPlanning/ActivationCode.cpp, in the same
-// operations: with MLIR's polynomials for exp and tanh, which are not those of
-// Math.cuh. A gate has the same bits whether the product before it computes it
-// or a kernel by itself, and those of the CPU. A unit test compares them.
+// The functions of lib/Conversion/StepPlanning/ActivationCode.cpp in the same
+// operations: with MLIR's polynomials for exp and tanh, which differ from those
+// of Math.cuh. A gate has the same bits whether a product or a separate kernel
+// computes it, and the same as on the CPU. A unit test compares them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,20 +20,20 @@
 
 namespace sluice::cuda {
 
-/// `x` within [low, high]; a NaN stays one.
+/// Returns `x` limited to [low, high]; a NaN stays a NaN.
 SLUICE_DEVICE float clampTo(float x, float low, float high) {
   x = x < low ? low : x;
   return x > high ? high : x;
 }
 
-/// The integer below; |x| < 2^31.
+/// Returns the largest integer that is not above x; |x| < 2^31.
 SLUICE_DEVICE float floorOf(float x) {
   auto whole = float(int32_t(x));
   return whole > x ? whole - 1.0f : whole;
 }
 
-/// math.exp: 2^n * exp(a), infinite from 88.8 on, and 0 where the number would
-/// be subnormal.
+/// Computes math.exp as 2^n * exp(a). It is infinite from 88.8 on, and 0 if the
+/// result would be subnormal.
 SLUICE_DEVICE float gateExponential(float x) {
   if (x != x)
     return x;
@@ -50,7 +50,7 @@ SLUICE_DEVICE float gateExponential(float x) {
   return p * floatOfBits(uint32_t(int32_t(n) + 127) << 23);
 }
 
-/// math.tanh: a quotient of polynomials.
+/// Computes math.tanh as a quotient of polynomials.
 SLUICE_DEVICE float gateTangent(float x) {
   constexpr float most = 7.99881172f;
   float near = clampTo(x, -most, most);

@@ -1,4 +1,4 @@
-//===- Group.cu - what a group's members do with what they bring ----------===//
+//===- Group.cu - kernels for the collectives of a group ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,12 +22,12 @@ SLUICE_DEVICE void noteExchange(const ExchangeNote &exchange) {
     storeHostWord(exchange.passed, int32_t(exchange.number));
 }
 
-/// A number of a vector.
+/// Adds numbers of a vector, given by their bits.
 SLUICE_DEVICE uint32_t addBits(uint32_t a, uint32_t b) {
   return bitsOfFloat(floatOfBits(a) + floatOfBits(b));
 }
 
-/// Numbers [at, at + 4).
+/// Sums the numbers [at, at + 4).
 SLUICE_DEVICE void sumVector(const SumPartsArguments &arguments, int64_t at) {
   Vector4 sum = load16(partOf(arguments.parts, 0) + at);
   for (int32_t member = 1; member < arguments.parts.members; ++member) {
@@ -57,7 +57,7 @@ extern "C" SLUICE_KERNEL(groupThreads)
   const int64_t thread = int64_t(blockX()) * groupThreads + threadIndex();
   for (int64_t i = thread; i < vectors; i += int64_t(gridX()) * groupThreads)
     sumVector(arguments, 4 * i);
-  // A share of the last member can end anywhere.
+  // The last member's share can end anywhere.
   if (const int64_t at = 4 * vectors + thread; at < arguments.floats)
     sumNumber(arguments, at);
 }

@@ -5,53 +5,57 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel takes one structure of arguments by value; it is named sluice_...,
-// in the fat binary as in the emulator. Kernels and host code are built from
-// this header's text. Rules of all kernels:
+// A kernel takes one structure of arguments by value. It has the same name,
+// sluice_..., in the fat binary and in the emulator. Kernels and host code are
+// built from the text of this header. All kernels follow these rules:
 //
-// Counts. A step is launched as a graph made for a capacity of rows. How many
-// rows and outputs there are lies in device memory (`rowCount`, an int32 that a
-// checkpoint may lower) and is read there: blocks beyond it return at once, and
-// with 0 all do (a linear layer's first ones have asked for weights by then).
-// Nothing waits for the host. 0 <= rows <= capacity.
+// Counts. A step is launched as a graph for a capacity of rows. The numbers of
+// rows and outputs that there are lie in device memory (`rowCount`, an int32
+// that a checkpoint may lower), and kernels read them there. Blocks beyond the
+// count return at once; if it is 0, all do (but the first blocks of a linear
+// layer have asked for weights by then). No kernel waits for the host. 0 <=
+// rows <= capacity.
 //
-// Invariance. What a kernel computes for a row depends on that row, on its
-// sequence's cache and on shapes; never on other rows, on their number, on the
-// capacity, on the grid, or on the order in which blocks run. Bit for bit.
-// Where a sum is split over blocks, shapes (of attention: positions) alone say
-// where, partial sums go to memory, and one block adds them in a fixed order.
-// No floating-point atomics: sums of integers are the same in any order, and
-// those that threads add to together (incrementShared) tell nobody which it
-// was.
+// Invariance. The bits of a row's result depend on that row, on the cache of
+// its sequence and on shapes; never on other rows, on their number, on the
+// capacity, on the grid, or on the order in which blocks run. If a sum is split
+// over blocks, only shapes (in attention: positions) determine where; partial
+// sums go to memory, and one block adds them in a fixed order. There are no
+// floating-point atomics. Sums of integers are the same in any order; threads
+// that add to one together (incrementShared) do not learn their place in that
+// order.
 //
-// Values are rows of f32, x[row][N], dense. Operands of products are rows that
-// sluice_operand_rows makes of them, by the weight's kind:
+// Values are dense rows of f32, x[row][N]. Products take operand rows, which
+// sluice_operand_rows makes of values by the kind of the weight:
+//
 //   f32                 f32
 //   bf16                bf16
 //   all others          f16, of x[row] * 2^-e: the largest magnitude is in
-//                       [2^14, 2^15), or below for e = -100, the least. 2^e
-//                       stands beside the row and is multiplied back onto the
-//                       sums: exact, but where that overflows or is subnormal
+//                       [2^14, 2^15), or below that if e = -100, the minimum.
+//                       2^e is stored beside the row, and the sums are
+//                       multiplied by it: exact, unless that overflows or is
+//                       subnormal
+//
 // An operand row has operandFeatures(N) elements; those from N on are zeros.
 //
-// Memory. All pointers are to device memory but where it says host; all arrays
-// are aligned to 256 bytes, and all structures of pages and tiles are multiples
-// of 16 bytes: most kernels load 16 bytes at a time. The caller owns
-// everything, and keeps it until the graph has run. Outputs do not overlap
-// inputs but where it says so. Rows beyond the count are neither read nor
+// Memory. All pointers are to device memory unless a comment says host. All
+// arrays are aligned to 256 bytes, and all structures of pages and tiles are
+// multiples of 16 bytes, since most kernels load 16 bytes at a time. The caller
+// owns all memory and keeps it until the graph has run. Outputs do not overlap
+// inputs unless a comment says so. Rows beyond the count are neither read nor
 // written.
 //
-// Shared memory is dynamic, and may be more than the 48 KiB that a kernel has
-// unasked: the host allows it (cuFuncSetAttribute) to each kernel for which the
-// function that says its bytes says more. linear_<kind>_<rows> and attend_...
-// take at most the 99 KiB that every chip from sm_80 on has.
+// Shared memory is dynamic. It may exceed the 48 KiB that a kernel has by
+// default: the host allows more (cuFuncSetAttribute) for each kernel whose
+// function for its bytes returns more. linear_<kind>_<rows> and attend_... take
+// at most 99 KiB, which every chip from sm_80 on has.
 //
-// Dependent launch. Before waitForPrior() a kernel reads nothing but weights
-// (and its arguments), and writes no global memory; so buffers may be used
-// again by the next kernel but one. Each kernel lets its dependents start as
-// soon as it runs, and every block waits for the kernel before.
+// Dependent launch. Before waitForPrior() a kernel reads only weights and its
+// arguments, and writes no global memory. So the kernel after the next may use
+// buffers again. Each kernel lets its dependents start as soon as it runs, and
+// every block waits for the kernel before it.
 //
-// Nothing here reports errors: the host checks shapes before it launches.
+// Kernels report no errors: the host checks shapes before it launches them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,13 +71,13 @@ namespace sluice::cuda {
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// How a weight lies in device memory: in tiles of 16 output columns by
-/// unitFeatures() input features, tile[column tile][unit]. A tile is what
-/// mma.m16n8k16 takes as its first factor, lane by lane, so that a warp reads
-/// one from its first to its last byte, 16 bytes a lane. Columns and features
-/// beyond the weight's are zeros. weights/WeightLayout.h makes it; with
-/// g = lane / 4, t = lane % 4, the products p of 16 features each, and the
-/// eight weights of a lane in a product in the order of Primitives.cuh's `a`:
+/// The layout of a weight in device memory: tiles of 16 output columns by
+/// unitFeatures() input features, tile[column tile][unit]. A tile is the first
+/// factor of mma.m16n8k16, lane by lane, so that a warp reads it from the first
+/// to the last byte, 16 bytes a lane. Columns and features beyond the weight's
+/// are zeros. weights/WeightLayout.h makes the layout. Below, g = lane / 4, t =
+/// lane % 4, p numbers the products of 16 features each, and the eight weights
+/// of a lane in a product are in the order of `a` of Primitives.cuh:
 ///
 ///   kind   planes of a tile, in bytes                        bytes/weight
 ///   F32    f32 [8][lane][4]: column lane % 16, features
@@ -107,7 +111,7 @@ enum class WeightKind : uint8_t {
 constexpr int weightKindCount = 8;
 constexpr int32_t tileColumns = 16;
 
-/// Input features of a tile.
+/// Returns the input features of a tile.
 constexpr int32_t unitFeatures(WeightKind kind) {
   return kind == WeightKind::F32 ? 64 : 128;
 }
@@ -132,9 +136,10 @@ constexpr int32_t tileBytes(WeightKind kind) {
   return 0;
 }
 
-/// The output column (of the gate or of its partner) that column `column` of
-/// tile `tile` has, which may be beyond the weight's end; `fromPartner`: of
-/// which. Gated: eight columns of the gate, then the same eight of its partner.
+/// The output column to which column `column` of tile `tile` belongs, which may
+/// be beyond the end of the weight. In a gated weight, whose tiles are eight
+/// columns of the gate and the same eight of its partner, `fromPartner` says to
+/// which of the two it belongs.
 struct TileColumn {
   int64_t column;
   bool fromPartner;
@@ -154,23 +159,23 @@ constexpr int32_t unitsOf(WeightKind kind, int32_t inFeatures) {
   return divideUp(inFeatures, unitFeatures(kind));
 }
 
-/// Operand rows are whole units of so many elements.
+/// Operand rows consist of whole units of this many elements.
 constexpr int32_t operandUnit = 128;
 
-/// Elements of an operand row of `features`.
+/// Returns the elements of an operand row of `features`.
 constexpr int32_t operandFeatures(int32_t features) {
   return divideUp(features, operandUnit) * operandUnit;
 }
 
-/// Its blocks, of which sums stand beside an f16 row: in a block numbers are
-/// added in pairs that lie side by side, these in pairs, and so on.
+/// The blocks of an f16 operand row, whose sums are stored beside it. In a
+/// block, adjacent numbers are added in pairs, then adjacent pairs, and so on.
 constexpr int32_t operandBlock = 32;
 constexpr int32_t operandBlocks(int32_t features) {
   return operandFeatures(features) / operandBlock;
 }
 
-/// The exponent of an f16 row's largest number, and the least of its
-/// scale.
+/// The exponent of the largest number of an f16 row, and the minimum exponent
+/// of its scale.
 constexpr int32_t operandExponent = 14, minScaleExponent = -100;
 
 //===----------------------------------------------------------------------===//
@@ -185,8 +190,8 @@ constexpr OperandKind operandKind(WeightKind kind) {
                                     : OperandKind::F16;
 }
 
-/// Threads for a row: each has eight numbers at a time, and up to four times
-/// eight in registers.
+/// Threads for a row. Each handles eight numbers at a time and keeps up to four
+/// times eight in registers.
 constexpr int32_t maxOperandThreads = 512;
 constexpr int32_t operandThreads(int32_t features) {
   int32_t threads = divideUp(operandFeatures(features) / 8, 32) * 32;
@@ -196,13 +201,13 @@ constexpr int32_t operandSharedBytes = maxOperandThreads / 32 * 4;
 
 /// sluice_operand_rows: blocks of operandThreads(features), grid (rowCapacity),
 /// operandSharedBytes of shared memory. Reads x; writes operand rows and, for
-/// F16, what stands beside them.
+/// F16, their scales and sums.
 struct OperandArguments {
   const float *x; ///< [row][features]
   void *operand;  ///< [row][operandFeatures(features)]
   float *scales;  ///< F16: [row], 2^e
-  /// F16, or null: sums[row][operandBlocks(features)], of the operand's
-  /// numbers; Q4_K's minima are multiplied with them.
+  /// F16, or null: sums[row][operandBlocks(features)] of the operand's numbers,
+  /// by which the minima of Q4_K are multiplied.
   float *sums;
   const int32_t *rowCount;
   int32_t features;
@@ -213,61 +218,74 @@ struct OperandArguments {
 // Linear layers
 //===----------------------------------------------------------------------===//
 
-/// What is done with a tile's sums. Gated: the weight's tiles are 8 columns of
-/// the gate, then the same 8 of its partner; out = act(gate) * partner.
+/// How the sums of a tile are combined. In a gated weight, tiles are 8 columns
+/// of the gate, then the same 8 of its partner, and out = act(gate) * partner.
 enum class Gate : int32_t { None, Silu, GeluTanh };
 
-/// sluice_linear_<kind>_<rows>, kind as f32 f16 bf16 e4m3 q8_0 q4_0 q4_k q6_k,
-/// rows a block 8, 16, 32 or 64: blocks of linearThreads threads, grid
-///   (divideUp(tiles, linearWarps), splits, divideUp(rowCapacity, rows)),
-/// linearSharedBytes(kind, rows) of shared memory. For the rows and columns c
-/// of the tiles [firstTile, firstTile + tiles)
-///   v[row][c] = x[row] . weight[c] + bias of c
-///   y[row][c - 16 * firstTile] = v[row][c] + residual[row][the same]
-/// or, gated, with half as many columns,
-///   y[row][8 * tile + i] = act(v[row][16 * tile + i]) * v[row][16 * tile + 8 +
-///   i]
-///                          + residual
-/// The same bits as from all tiles at once, and from any of the kernels of a
-/// kind. Rows of y and residual lie outColumns(tiles...) apart.
+/// sluice_linear_<kind>_<rows>, with the kinds f32 f16 bf16 e4m3 q8_0 q4_0 q4_k
+/// q6_k and 8, 16, 32 or 64 rows a block: blocks of linearThreads threads, grid
 ///
-/// sluice_linear_tile_<kind> is for prompts, of all kinds but f32: blocks of
-/// linearTileThreads, grid (divideUp(rowCapacity, linearTileRows),
-/// divideUp(tiles, linearTileColumnTiles)), linearTileStageBytes(kind) of
-/// shared memory for each of its `stages`. A block goes through all parts of
-/// the features; partials and tickets are not used.
+///   (divideUp(tiles, linearWarps), splits, divideUp(rowCapacity, rows)),
+///
+/// linearSharedBytes(kind, rows) of shared memory. For the rows and the columns
+/// c of the tiles [firstTile, firstTile + tiles) it computes
+///
+///   v[row][c] = x[row] . weight[c] + bias of c
+///   y[row][c - 16 * firstTile] = v[row][c] + residual[row][the same column]
+///
+/// or, if gated, with half as many columns,
+///
+///   y[row][8 * tile + i] =
+///       act(v[row][16 * tile + i]) * v[row][16 * tile + 8 + i] + residual
+///
+/// The bits are the same as with all tiles at once, and the same from each
+/// kernel of a kind. Rows of y and residual are outColumns(tiles...) numbers
+/// apart.
+///
+/// sluice_linear_tile_<kind> is for prompts and exists for all kinds except
+/// f32: blocks of linearTileThreads, grid (divideUp(rowCapacity,
+/// linearTileRows), divideUp(tiles, linearTileColumnTiles)),
+/// linearTileStageBytes(kind) of shared memory for each of its `stages`. A
+/// block goes through all parts of the features; it does not use partials and
+/// tickets.
 struct LinearArguments {
   const uint8_t *weight;  ///< tile 0, unit 0
   const void *x;          ///< operand rows
   const float *rowScales; ///< F16 operands: as sluice_operand_rows wrote them
-  const float *blockSums; ///< Q4_K: the same
-  /// Null, or f32[out]: by the number of the weight's (gated: gate's) column,
-  /// not of the tile's; and gated, null where bias is, the same of the partner.
+  /// Q4_K: block sums, as sluice_operand_rows wrote them.
+  const float *blockSums;
+  /// Null, or f32[out], indexed by the column of the weight (gated: of the
+  /// gate), not of the tile. partnerBias is the same for the partner; it is
+  /// null if bias is.
   const float *bias;
   const float *partnerBias;
-  const float *residual; ///< null, or as y; may be y
+  const float *residual; ///< null, or of the shape of y; may be y
   float *y;
-  float *partials;   ///< splits > 1: linearPartialFloats()
-  uint32_t *tickets; ///< splits > 1: one for each block (x, z) of the grid; 0
-                     ///< before and after
+  float *partials; ///< splits > 1: linearPartialFloats()
+  /// If splits > 1: one ticket for each block (x, z) of the grid, which is 0
+  /// before and after the launch.
+  uint32_t *tickets;
   const int32_t *rowCount;
   int32_t inFeatures;
-  int32_t outColumns; ///< columns of the tiles that are written: of whole
-                      ///< tiles 16 (gated: 8) each, but at the weight's end
+  /// Columns that are written of the tiles: 16 (gated: 8) of each whole tile,
+  /// fewer at the end of the weight.
+  int32_t outColumns;
   int32_t firstTile;
   int32_t tiles;
   int32_t splits; ///< linearSplits() of the whole weight
-  int32_t stages; ///< sluice_linear_tile_*: 2 to linearTileMaxStages
+  /// For sluice_linear_tile_*: from 2 to linearTileMaxStages.
+  int32_t stages;
   Gate gate;
 };
 
 constexpr int32_t linearWarps = 4;
 constexpr int32_t linearThreads = 32 * linearWarps;
 
-/// Into how many parts the features of a weight are split: enough blocks to
-/// occupy the largest chips, parts of 512 features (f32: 256) at least. A
-/// function of the weight's shape alone; of a gated one, of the gate's: a
-/// column's sum is the same with a partner and without.
+/// Returns into how many parts the features of a weight are split: enough for
+/// blocks to occupy the largest chips, with at least 512 features (f32: 256) a
+/// part. It depends only on the shape of the weight, and of a gated weight only
+/// on that of the gate, so that a column's sum is the same with and without a
+/// partner.
 constexpr int32_t linearSplits(WeightKind kind, int32_t outFeatures,
                                int32_t inFeatures) {
   constexpr int32_t blocks = 512, minUnits = 4;
@@ -279,8 +297,8 @@ constexpr int32_t linearSplits(WeightKind kind, int32_t outFeatures,
   return divideUp(units, divideUp(units, splits));
 }
 
-/// A row of a unit in shared memory: 256 bytes, and 16 so that eight rows lie
-/// in different banks.
+/// Bytes of a row of a unit in shared memory: 256, and 16 of padding so that
+/// eight rows lie in different banks.
 constexpr int32_t unitRowBytes = 256 + 16;
 
 constexpr int32_t linearStages(int32_t rows) { return rows < 64 ? 4 : 3; }
@@ -309,14 +327,15 @@ constexpr int32_t linearTileStageBytes(WeightKind kind) {
          linearTileRows * unitRowBytes + sums;
 }
 
-/// How many stages a chip has room for that gives a block `sharedBytes`. Below
-/// 2 it cannot run the kernel.
+/// Returns how many stages fit on a chip that gives a block `sharedBytes`.
+/// Below 2 the chip cannot run the kernel.
 constexpr int32_t linearTileStages(WeightKind kind, int32_t sharedBytes) {
   int32_t stages = sharedBytes / linearTileStageBytes(kind);
   return stages < linearTileMaxStages ? stages : linearTileMaxStages;
 }
 
-/// Floats of the partial sums of a launch with kernels of `rows` rows.
+/// Returns the floats of the partial sums of a launch of kernels with `rows`
+/// rows.
 constexpr size_t linearPartialFloats(WeightKind kind, int32_t tiles,
                                      int32_t rowCapacity, int32_t rows,
                                      int32_t splits) {

@@ -1,12 +1,12 @@
-//===- Kernels.h - every kernel by name -----------------------------------===//
+//===- Kernels.h - the names of all kernels -------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The kernels that are instantiated, as lists, and for the emulator their
-// declarations: there a kernel is a function that each thread calls.
+// Lists the kernels that are instantiated. For the emulator, in which a kernel
+// is a function that each thread calls, it also declares them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +66,7 @@
   SLUICE_FOR_EACH_ATTEND_DIM(make, BF16, bf16)                                 \
   SLUICE_FOR_EACH_ATTEND_DIM(make, E4M3, e4m3)
 
-/// The names of the others.
+/// The names of all other kernels.
 #define SLUICE_OTHER_KERNELS                                                   \
   "sluice_operand_rows", "sluice_append_cache", "sluice_attend_combine",       \
       "sluice_compact", "sluice_move_values", "sluice_copy_pages",             \

@@ -6,17 +6,17 @@
 //===----------------------------------------------------------------------===//
 //
 // With few rows, a product takes as long as reading its weights. A block has
-// four warps, each with a tile of 16 columns, and one part of the features. It
-// goes through its units with several of them on the way from memory: each
-// stage of shared memory holds a unit of the four tiles and of all rows.
+// four warps, each with a tile of 16 columns, and one part of the features.
+// While it goes through its units, several more are on their way from memory:
+// each stage of shared memory holds a unit of the four tiles and of all rows.
 //
 // Weights are the first factor (16 columns by 16 features), rows the second (16
-// features by 8 rows), so one reading of the weights serves up to 64 rows, and
-// a single row wastes seven eighths of the products, not of the reading.
+// features by 8 rows). So one reading of the weights serves up to 64 rows; a
+// single row wastes seven eighths of the products, but none of the reading.
 //
-// Where features are split, each block writes its sums as they are and takes a
-// ticket; the one with the last ticket adds all of them in the order of the
-// features and finishes.
+// If features are split, each block writes its sums to memory and takes a
+// ticket. The block with the last ticket adds all sums in the order of the
+// features and finishes the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,12 +44,12 @@ public:
 private:
   const LinearArguments &arg;
   uint32_t lane, warp;
-  int32_t tile;      ///< this warp's, of the weight
-  bool hasTile;      ///< else it only helps to copy rows
-  int32_t firstUnit; ///< of the part
+  int32_t tile;      ///< this warp's tile in the weight
+  bool hasTile;      ///< if false, the warp only helps to copy rows
+  int32_t firstUnit; ///< the first unit of the part
   int32_t units;
   int32_t firstRow;
-  int32_t rowsHere; ///< of the block's that exist
+  int32_t rowsHere; ///< existing rows of the block
   Accumulators own;
 
   SLUICE_MEMBER explicit LinearBlock(const LinearArguments &arguments)
@@ -66,8 +66,8 @@ private:
 
   SLUICE_MEMBER void compute() {
     launchDependents();
-    // A block's first units of weights are on their way while it waits; not of
-    // one that may turn out to have no rows.
+    // A block requests its first units of weights before it waits. A block that
+    // may turn out to have no rows does not.
     if (firstRow == 0)
       copyFirstWeights();
     waitForPrior();
@@ -91,8 +91,8 @@ private:
       own.sum[i] = 0;
     for (int32_t unit = 0; unit < units; ++unit) {
       copyAsyncWait<stages - 2>();
-      // Now the unit is there for all, and nobody reads the stage of the one
-      // before any more, which is filled again.
+      // Now all threads can read the unit, and no thread reads the stage of the
+      // previous unit any more, which is filled again.
       syncThreads();
       copyWeights(unit + stages - 1);
       copyRows(unit + stages - 1);
@@ -125,7 +125,7 @@ private:
       copyWeights(stage);
   }
 
-  /// Each warp copies its own tile: contiguous from unit to unit.
+  /// Copies a tile in each warp; it is contiguous from unit to unit.
   SLUICE_MEMBER void copyWeights(int32_t unit) {
     if (!hasTile || unit >= units)
       return;
@@ -139,9 +139,9 @@ private:
         copyAsync16(to + at + lane * 16, from + at + lane * 16);
   }
 
-  /// Products are of eight rows at a time. Rows that do not exist are zeros in
-  /// every stage, where nothing is copied over them: so the parts of a sum have
-  /// the same bits in every run.
+  /// Products have eight rows at a time. Rows that do not exist are zeros in
+  /// every stage, and are never copied over, so the parts of a sum have the
+  /// same bits in every run.
   SLUICE_MEMBER void clearOtherRows() {
     constexpr int pieces = unitRowBytes / 16;
     for (int stage = 0; stage < stages; ++stage) {
@@ -155,7 +155,7 @@ private:
     }
   }
 
-  /// The block copies the unit of its rows, of those that exist.
+  /// Copies the unit of the block's existing rows.
   SLUICE_MEMBER void copyRows(int32_t unit) {
     if (unit >= units)
       return;
@@ -173,7 +173,7 @@ private:
       copySums(unit, to + operandBytes);
   }
 
-  /// Sums of the unit's four blocks: 16 bytes a row.
+  /// Copies the sums of the unit's four blocks: 16 bytes a row.
   SLUICE_MEMBER void copySums(int32_t unit, uint8_t *to) {
     int32_t row = int32_t(threadIndex());
     if (row < rowsHere)
@@ -183,8 +183,8 @@ private:
                       (firstUnit + unit) * 4);
   }
 
-  /// Leaves the sums of all parts in the block with the last ticket, and says
-  /// whether this is it.
+  /// Collects the sums of all parts in the block with the last ticket. Returns
+  /// whether this is that block.
   SLUICE_MEMBER bool combine() {
     int64_t part = int64_t(linearThreads) * Accumulators::floats;
     int64_t place = int64_t(blockZ()) * gridX() + blockX();
@@ -197,7 +197,7 @@ private:
     auto *ticket = reinterpret_cast<uint32_t *>(sharedMemory());
     if (threadIndex() == 0) {
       *ticket = takeTicket(arg.tickets + place);
-      // Ready for the next kernel.
+      // Resets the ticket for the next kernel.
       if (*ticket == uint32_t(arg.splits) - 1)
         arg.tickets[place] = 0;
     }

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is done with the sums of a tile: scales that stand beside the operand,
-// the bias, the gate, the residual. The same for all kernels, so that
-// a row's bits are.
+// Turns the sums of a tile into results: applies the scales beside the operand,
+// the bias, the gate and the residual. All kernels use it, so that a row's bits
+// are the same in all of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +21,11 @@ namespace sluice::cuda {
 
 template <WeightKind kind> struct LinearEpilogue {
   const LinearArguments &arg;
-  int32_t firstRow; ///< of the block
-  int32_t rowsHere; ///< of the block's that exist
+  int32_t firstRow; ///< the first row of the block
+  int32_t rowsHere; ///< existing rows of the block
 
-  /// Writes what becomes of a warp's sums of `tile`, as Sums has them, of the
-  /// block's rows from `row` on.
+  /// Writes the results of a warp's sums of `tile`, laid out as in Sums, for
+  /// the block's rows from `row` on.
   template <int floats>
   SLUICE_MEMBER void finish(const float (&sum)[floats], int32_t tile,
                             int32_t row, uint32_t lane) const {
@@ -36,7 +36,8 @@ template <WeightKind kind> struct LinearEpilogue {
   }
 
 private:
-  /// f32: lanes 0-15 have the columns, and lane + 16 has the other features.
+  /// f32: lanes 0-15 have the columns, and lane + 16 has the other half of the
+  /// features.
   template <int floats>
   SLUICE_MEMBER void finishColumns(const float (&sums)[floats], int32_t tile,
                                    int32_t begin, uint32_t lane) const {
@@ -81,14 +82,14 @@ private:
       }
   }
 
-  /// What the operand's scale has taken away.
+  /// Multiplies the operand's scale back.
   SLUICE_MEMBER float scaled(float sum, int32_t row) const {
     if constexpr (kind != WeightKind::BF16)
       sum = sum * arg.rowScales[firstRow + row];
     return sum;
   }
 
-  /// With the bias of column `column` of tile `local` of those written.
+  /// Adds the bias of column `column` of tile `local` among those written.
   SLUICE_MEMBER float shifted(float sum, int32_t local, int32_t column) const {
     bool isGated = arg.gate != Gate::None;
     const float *bias = isGated && column >= 8 ? arg.partnerBias : arg.bias;

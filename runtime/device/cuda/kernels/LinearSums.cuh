@@ -8,11 +8,12 @@
 // Sums<kind, rows> holds what one warp adds up: 16 columns by `rows` rows. Its
 // add() takes one unit of features. Features ascend in every sum:
 //
-//   f16, bf16         one product of 16 after the other onto the sum
+//   f16, bf16         one product of 16 features after the other, each added to
+//                     the sum
 //   blocks            the exact numbers of a block (e4m3: of a quarter) times
-//                     the row, in f32 from zero; then sum = fma(scale, that,
-//                     sum), and with minima sum = fma(-minimum, sum of the
-//                     row's block, sum)
+//                     the row, in f32 from zero, give `part`; then
+//                     sum = fma(scale, part, sum), and with minima
+//                     sum = fma(-minimum, sum of the row's block, sum)
 //   f32               lanes 0-15: features 0-3, 8-11, ... of a column; lanes
 //                     16-31 the others; one fma for each; finish() adds the two
 //
@@ -35,7 +36,7 @@ SLUICE_DEVICE void multiply(float *d, const uint32_t (&a)[4], uint32_t b0,
     multiplyF16(four, a, b0, b1);
 }
 
-/// d += scale * part.
+/// Computes d += scale * part.
 SLUICE_DEVICE void addScaled(float *d, const float (&part)[4],
                              const BlockScales &scales) {
 #pragma unroll
@@ -43,7 +44,7 @@ SLUICE_DEVICE void addScaled(float *d, const float (&part)[4],
     d[i] = multiplyAdd(scales.scale[i / 2], part[i], d[i]);
 }
 
-/// The scales of a block of 32 features: one, or two of 16.
+/// Loads the scales of a block of 32 features: one, or two of 16 features each.
 template <WeightKind kind>
 SLUICE_DEVICE void loadScales(BlockScales (&scales)[2], const uint8_t *tile,
                               int block, uint32_t lane) {
@@ -56,9 +57,9 @@ SLUICE_DEVICE void loadScales(BlockScales (&scales)[2], const uint8_t *tile,
   }
 }
 
-/// Adds to the sums d of 16 columns and 8 rows the products of a block of 32
-/// features: a and b are its two factors of 16. `rowSums`: of the block, of
-/// the 8 rows, each four numbers behind the one before.
+/// Adds the products of a block of 32 features to the sums d of 16 columns and
+/// 8 rows; a and b are its two factors of 16 features. `rowSums` are the
+/// block's sums of the 8 rows, four numbers apart.
 template <WeightKind kind>
 SLUICE_DEVICE void addProducts(float *d, const uint32_t (&a)[2][4],
                                const uint32_t (&b)[4],
@@ -88,16 +89,17 @@ SLUICE_DEVICE void addProducts(float *d, const uint32_t (&a)[2][4],
 template <WeightKind kind, int rows> struct Sums {
   static constexpr int rowTiles = rows / 8;
   static constexpr int floats = 4 * rowTiles;
-  /// As the product leaves them: [row tile][d].
+  /// The sums as the product leaves them: [row tile][d].
   float sum[floats];
 
   /// Adds a unit: the tile, operand rows of unitRowBytes, and block sums of the
-  /// rows [row][4 blocks], all in shared memory. Halves of more than eight rows
-  /// that begin at rowsHere or behind it are left out.
+  /// rows [row][4 blocks], all in shared memory. If there are more than eight
+  /// rows, halves that begin at or after rowsHere are left out.
   SLUICE_MEMBER void add(const uint8_t *tile, const uint8_t *x,
                          const float *blockSums, int32_t rowsHere,
                          uint32_t lane) {
-    // Unrolled, ptxas brings all weights of a unit at once, and spills them.
+    // If this were unrolled, ptxas would load all weights of a unit at once and
+    // spill them.
 #pragma unroll 1
     for (int half = 0; half < 2; ++half) {
       HalfTile<kind> weights = HalfTile<kind>::load(tile, half, lane);
@@ -108,7 +110,7 @@ template <WeightKind kind, int rows> struct Sums {
         HalfTile<kind>::factor(weights, 2 * pair + 1, a[1]);
         int block = 2 * half + pair;
         // Eight features of eight rows are a matrix: lane i has row i % 8, and
-        // features 8 * (i / 8) of the block.
+        // the features 8 * (i / 8) of the block.
         const uint8_t *own =
             x + lane % 8 * unitRowBytes + block * 64 + lane / 8 * 16;
         addBlock(tile, own, blockSums + block, a, block, rowsHere, lane);
@@ -124,7 +126,8 @@ private:
     loadScales<kind>(scales, tile, block, lane);
 #pragma unroll
     for (int tileOfRows = 0; tileOfRows < rowTiles; ++tileOfRows) {
-      // Between these, products of several eights are on their way at a time.
+      // The products of several groups of eight rows are in flight between
+      // these checks.
       if (rowTiles > 2 && tileOfRows == rowTiles / 2 &&
           8 * tileOfRows >= rowsHere)
         break;
@@ -138,7 +141,7 @@ private:
 
 template <int rows> struct Sums<WeightKind::F32, rows> {
   static constexpr int floats = rows;
-  float sum[floats]; ///< [row] of column lane % 16
+  float sum[floats]; ///< [row], of column lane % 16
 
   SLUICE_MEMBER void add(const uint8_t *tile, const uint8_t *x, const float *,
                          int32_t rowsHere, uint32_t lane) {

@@ -6,17 +6,18 @@
 //===----------------------------------------------------------------------===//
 //
 // With many rows a product takes as long as its multiplications, so a block
-// does more of them with what it has read: 128 rows by 128 columns, its eight
-// warps 32 rows by four tiles of 16 columns each. Weights and rows come through
-// stages of shared memory as in Linear.cuh. Each of the four warps that have
-// the same columns unpacks their weights for itself: to hand them on would take
-// as many instructions.
+// makes more use of what it has read: it computes 128 rows by 128 columns, and
+// each of its eight warps 32 rows by four tiles of 16 columns. Weights and rows
+// come through stages of shared memory as in Linear.cuh. Each of the four warps
+// that have the same columns unpacks their weights for itself: sharing them
+// would take as many instructions.
 //
-// Every sum is added up as Linear.cuh has it, so that it may depend on the
-// other rows of the step which of the two computes a row: within a part of the features
-// from zero in ascending order (addProducts is the same), then parts onto each
-// other in their order. There blocks share the parts; here a block does one
-// after the other, with sums of the part and of all parts in registers.
+// Every sum is added up in the order of Linear.cuh, so that it does not matter
+// which of the two computes a row; that may depend on the other rows of the
+// step. Within a part of the features, sums start from zero and ascend
+// (addProducts is the same); then the parts are added in their order. In
+// Linear.cuh the blocks share the parts; here a block computes one part after
+// the other, with the sums of the part and of all parts in registers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,9 +32,9 @@ namespace sluice::cuda {
 template <WeightKind kind> class LinearTileBlock {
   static constexpr int weightBytes = linearTileColumnTiles * tileBytes(kind);
   static constexpr int operandBytes = linearTileRows * unitRowBytes;
-  static constexpr int warpTiles = 4;             ///< of columns, of a warp
-  static constexpr int warpRowTiles = 4;          ///< of 8 rows, of a warp
-  static constexpr int floats = 4 * warpRowTiles; ///< of a tile of columns
+  static constexpr int warpTiles = 4;    ///< tiles of columns of a warp
+  static constexpr int warpRowTiles = 4; ///< tiles of 8 rows of a warp
+  static constexpr int floats = 4 * warpRowTiles; ///< sums of a tile of columns
 
 public:
   SLUICE_MEMBER static void run(const LinearArguments &arguments) {
@@ -44,12 +45,12 @@ public:
 private:
   const LinearArguments &arg;
   uint32_t lane, warp;
-  int32_t blockTile; ///< the first of the block, among those that are written
-  int32_t ownTile;   ///< the first of the warp within the block
-  int32_t ownRow;    ///< the same of its rows
+  int32_t blockTile; ///< the block's first, among those that are written
+  int32_t ownTile;   ///< the warp's first tile within the block
+  int32_t ownRow;    ///< the warp's first row within the block
   int32_t units;
-  int32_t firstRow; ///< of the block
-  int32_t rowsHere; ///< of the block's that exist
+  int32_t firstRow; ///< the first row of the block
+  int32_t rowsHere; ///< existing rows of the block
   float part[warpTiles][floats];
   float total[warpTiles][floats];
 
@@ -84,15 +85,15 @@ private:
     clearPart();
     const int32_t unitsOfPart = divideUp(units, arg.splits);
     int32_t partEnd = unitsOfPart;
-    int32_t stage = 0; // of the unit
+    int32_t stage = 0; // the stage of the unit
     for (int32_t unit = 0; unit < units; ++unit) {
       if (unit == partEnd) {
         closePart(partEnd == unitsOfPart);
         partEnd += unitsOfPart;
       }
       waitForStage();
-      // Now the unit is there for all, and nobody reads the stage of the one
-      // before any more, which is filled again.
+      // Now all threads can read the unit, and no thread reads the stage of the
+      // previous unit any more, which is filled again.
       syncThreads();
       const int32_t next = unit + arg.stages - 1;
       const int32_t freed = stage == 0 ? arg.stages - 1 : stage - 1;
@@ -108,7 +109,7 @@ private:
     finish();
   }
 
-  /// Until all but the last stages - 2 groups are there.
+  /// Waits until all groups of copies but the last stages - 2 have arrived.
   SLUICE_MEMBER void waitForStage() const {
     if (arg.stages == 2)
       copyAsyncWait<0>();
@@ -144,7 +145,7 @@ private:
       copyWeights(stage, stage);
   }
 
-  /// Warp w copies tile w of the block: contiguous from unit to unit.
+  /// Copies tile w of the block in warp w; it is contiguous from unit to unit.
   SLUICE_MEMBER void copyWeights(int32_t unit, int32_t stage) const {
     int32_t local = blockTile + int32_t(warp);
     if (local >= arg.tiles || unit >= units)
@@ -158,7 +159,7 @@ private:
         copyAsync16(to + at + lane * 16, from + at + lane * 16);
   }
 
-  /// The block copies the unit of its rows, of those that exist.
+  /// Copies the unit of the block's existing rows.
   SLUICE_MEMBER void copyRows(int32_t unit, int32_t stage) const {
     if (unit >= units)
       return;
@@ -175,7 +176,7 @@ private:
       copySums(unit, to + operandBytes);
   }
 
-  /// Sums of the unit's four blocks: 16 bytes a row.
+  /// Copies the sums of the unit's four blocks: 16 bytes a row.
   SLUICE_MEMBER void copySums(int32_t unit, uint8_t *to) const {
     int32_t row = int32_t(threadIndex());
     if (row < rowsHere)

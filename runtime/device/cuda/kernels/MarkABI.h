@@ -1,11 +1,11 @@
-//===- MarkABI.h - the kernel that notes how far a graph has come ---------===//
+//===- MarkABI.h - a kernel that notes how far a graph has come -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// As KernelABI.h, whose rules hold; for diagnoses alone.
+// Only for finding faults. The rules of KernelABI.h hold here, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +20,10 @@ constexpr const char *markKernel = "sluice_mark";
 constexpr int32_t markThreads = 32;
 
 /// sluice_mark: one block of markThreads, no shared memory. Writes `number`
-/// when the kernel before has ended; with null it does nothing, as an empty
-/// kernel.
+/// when the kernel before it has ended. With a null pointer it does nothing,
+/// like an empty kernel.
 struct MarkArguments {
-  int32_t *progress; ///< of the host's memory, or null
+  int32_t *progress; ///< host memory, or null
   int64_t number;
 };
 

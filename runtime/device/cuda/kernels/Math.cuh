@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// exp and tanh of the CPU backend (runtime/device/cpu/attention), in the same
-// operations: the emulator, every chip and the CPU compute the same numbers.
+// The exp and tanh of the CPU backend (runtime/device/cpu/attention) in the
+// same operations: the emulator, every chip and the CPU compute the same
+// numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,20 +24,20 @@ SLUICE_DEVICE float absolute(float x) {
   return floatOfBits(bitsOfFloat(x) & 0x7fffffffu);
 }
 
-/// 2^n for n of -126 .. 127.
+/// Returns 2^n for n from -126 to 127.
 SLUICE_DEVICE float powerOfTwo(int32_t n) {
   return floatOfBits(uint32_t(n + 127) << 23);
 }
 
-/// exp(x) = 2^n * exp(r), |r| <= ln(2)/2, with Cephes' polynomial. 0 below
-/// -87.34, NaN where x is; x <= 88.
+/// Returns exp(x) = 2^n * exp(r), |r| <= ln(2)/2, by Cephes' polynomial. It is
+/// 0 below -87.34, and NaN if x is NaN; x <= 88.
 SLUICE_DEVICE float exponential(float x) {
   if (x != x)
     return x;
   if (x < -87.3365447f)
     return 0;
-  // The sum's last place is 1: it rounds to the nearest integer, halves to
-  // even.
+  // The last place of the sum is 1, so it rounds to the nearest integer, halves
+  // to even.
   constexpr float magic = 12582912.0f;
   float n = (x * 1.44269504088896341f + magic) - magic;
   float r = multiplyAdd(n, -0.693359375f, x);
@@ -52,8 +53,8 @@ SLUICE_DEVICE float exponential(float x) {
   return p * powerOfTwo(int32_t(n));
 }
 
-/// (1 - e) / (1 + e) with e = exp(-2|x|); near 0, where that cancels, the
-/// series.
+/// Returns (1 - e) / (1 + e) with e = exp(-2|x|). Near 0, where that cancels,
+/// it uses the series.
 SLUICE_DEVICE float hyperbolicTangent(float x) {
   float size = absolute(x);
   if (size < 0.25f) {

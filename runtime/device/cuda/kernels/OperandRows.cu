@@ -1,13 +1,13 @@
-//===- OperandRows.cu - rows as products take them ------------------------===//
+//===- OperandRows.cu - makes the operand rows of products ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One block makes one row. A thread has eight numbers, of each `stride` of the
+// One block makes one row. A thread has eight of each `stride` numbers of the
 // row, and keeps them in registers from the search for the largest magnitude to
-// the rounding; rows that are too wide for that are read twice.
+// the rounding. Rows that are too wide for that are read twice.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using namespace sluice::cuda;
 namespace {
 
 class OperandRow {
-  static constexpr int width = 8; ///< numbers that stand together
+  static constexpr int width = 8; ///< adjacent numbers of a thread
   static constexpr int maxHeld = 4;
 
 public:
@@ -59,17 +59,17 @@ private:
   int32_t padded, stride;
   float held[maxHeld][width];
 
-  /// Of the thread's i-th eight from `begin` on.
+  /// Returns the place of the thread's i-th eight numbers from `begin` on.
   SLUICE_MEMBER int32_t placeOf(int32_t begin, int i) const {
     return begin + i * stride + int32_t(threadIndex()) * width;
   }
 
-  /// All loads are on their way before the first number is used.
+  /// All loads are in flight before the first number is used.
   SLUICE_MEMBER void load(int32_t begin) {
 #pragma unroll
     for (int i = 0; i < maxHeld; ++i) {
       int32_t at = placeOf(begin, i);
-      // Rows of whole fours are aligned.
+      // Rows of a multiple of four numbers are aligned.
       if (arg.features % 4 == 0) {
         loadFour(held[i], at);
         loadFour(held[i] + 4, at + 4);
@@ -98,9 +98,9 @@ private:
     return largest;
   }
 
-  /// The exponent e of the row's scale, from the threads' largest. Magnitudes
-  /// compare as their bits do; rows with an infinity or a NaN are not scaled,
-  /// and stay broken.
+  /// Returns the exponent e of the row's scale, from the largest magnitudes of
+  /// the threads. Magnitudes compare like their bits. Rows with an infinity or
+  /// a NaN are not scaled, and stay broken.
   SLUICE_MEMBER static int32_t scaleExponent(uint32_t largest) {
     auto *warps = reinterpret_cast<uint32_t *>(sharedMemory());
     constexpr uint32_t maxWarps = maxOperandThreads / 32;
@@ -125,7 +125,7 @@ private:
     return exponent > minScaleExponent ? exponent : minScaleExponent;
   }
 
-  /// Eight numbers of the operand. Whole warps come here.
+  /// Stores eight numbers of the operand. Whole warps call it.
   SLUICE_MEMBER void store(const float (&numbers)[width], int32_t at,
                            float factor) const {
     if (arg.kind == OperandKind::F32)
@@ -160,7 +160,7 @@ private:
     }
   }
 
-  /// Of a block of 32 features, which four lanes have.
+  /// Stores the sum of a block of 32 features, which four lanes hold.
   SLUICE_MEMBER void storeSum(const Vector4 &pairs, int32_t at) const {
     float sum = (sumOfPair(pairs.word[0]) + sumOfPair(pairs.word[1])) +
                 (sumOfPair(pairs.word[2]) + sumOfPair(pairs.word[3]));

@@ -1,38 +1,39 @@
-//===- Primitives.cuh - what kernels may use of the device ----------------===//
+//===- Primitives.cuh - what kernels use of the device --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels reach the device through these functions alone, so that the same
+// Kernels reach the device only through these functions, so that the same
 // sources run on a GPU, compiled by nvcc, and in the emulator, compiled by the
-// host's compiler. Both halves declare the same things:
+// host's compiler. Both implementations declare the same names:
 //
 //   SLUICE_DEVICE                  before a function of kernels
 //   SLUICE_MEMBER                  before a member function
-//   SLUICE_KERNEL(threads)         before a kernel: its block has that many
+//   SLUICE_KERNEL(threads)         before a kernel whose blocks have that many
 //   SLUICE_KERNEL_RESIDENT(threads, blocks)
-//                                  the same, and so many of its blocks have
-//                                  registers on a multiprocessor at a time
+//                                  likewise; in addition, that many of its
+//                                  blocks have registers on a multiprocessor at
+//                                  a time
 //
 //   threadIndex() blockX() blockY() blockZ() gridX() gridY() gridZ()
 //   sharedMemory()                 dynamic shared memory, aligned to 128 bytes
 //   syncThreads() syncWarp()
-//   shuffleXor(value, mask)        of a whole warp, for 32-bit types
+//   shuffleXor(value, mask)        by a whole warp, for 32-bit types
 //   shuffleFrom(value, lane)
-//   voteOf(predicate)              bit i: lane i's
+//   voteOf(predicate)              bit i is the predicate of lane i
 //   incrementShared(counter)       adds 1 to a uint32_t of shared memory that
-//                                  other threads add to as well; all see it
-//                                  after a barrier. It gives nothing back, so
-//                                  nobody can tell who was first
+//                                  other threads add to as well; all threads
+//                                  see the sum after a barrier. It returns
+//                                  nothing, so no result depends on the
+//                                  threads' order
 //
 //   loadMatrix4(r, row)            ldmatrix.x4: lane i's `row` is the address
 //                                  of row i % 8 of matrix i / 8, 8 x 16 bits;
-//                                  of matrix j the lane gets in r[j] the
-//                                  elements 2 * (lane % 4) and the one behind
-//                                  it of row lane / 4
-//   loadMatrix4Transposed(r, row)  the same of the transposed matrices
+//                                  r[j] gets two elements of row lane / 4 of
+//                                  matrix j, from 2 * (lane % 4) on
+//   loadMatrix4Transposed(r, row)  likewise, of the transposed matrices
 //   multiplyF16(d, a, b0, b1)      mma.m16n8k16: d += a * b with f32 sums of
 //   multiplyBF16(d, a, b0, b1)     f16 or bf16 factors, whose products are
 //                                  exact. With g = lane / 4, t = lane % 4:
@@ -40,38 +41,39 @@
 //       b0, b1   column g at rows 2t,2t+1 and 2t+8,2t+9
 //       d[0..3]  row g at columns 2t, 2t+1; then row g+8
 //     The emulator sums d + a[0]b[0] + ... + a[15]b[15] from left to right,
-//     each sum rounded to the nearest float, and takes the liberty to give
-//     another d back where all of a is zeros. The hardware has an order and a
-//     rounding of its own, which NVIDIA does not document: results agree within
-//     a few units of the largest term's last place. On either, an element of d
-//     depends on its row of a and its column of b alone: not on which row and
-//     column of the product these are, nor on the others. That a row's bits do
-//     not depend on its place in a step rests on this; that d + 0 * b is d,
-//     but for a d of zero, nothing rests on.
+//     each sum rounded to the nearest float, and changes d if all of a is
+//     zeros. The hardware has an order and a rounding of its own, which NVIDIA
+//     does not document: results agree within a few units of the largest term's
+//     last place. On either, an element of d depends only on its row of a and
+//     its column of b: not on which row and column of the product these are,
+//     nor on the other ones. Therefore a row's bits do not depend on its place
+//     in a step. Nothing relies on d + 0 * b being d, except for a d of zero.
 //
 //   copyAsync16(shared, global)    16 bytes, both aligned to 16
 //   copyAsyncCommit()              closes a group of the thread's copies
-//   copyAsyncWait<N>()             until all but its last N groups are there;
-//                                  other threads see them after a barrier
+//   copyAsyncWait<N>()             waits until all but the thread's last N
+//                                  groups have arrived; other threads see them
+//                                  after a barrier
 //
-//   launchDependents()             the next kernel may start
-//   waitForPrior()                 until the kernel before is over, and what
-//                                  it wrote is visible
-//   takeTicket(counter)            adds 1; the number before it. Of one thread
-//                                  between two barriers: what the block wrote
-//                                  before is visible to the blocks that take
-//                                  later tickets
-//   loadL2(p)                      a Vector4 that another block wrote
-//   storeGlobal16(p, value)        a Vector4 to global memory, in one piece
-//                                  wherever its words come from
-//   loadHostByte(p)                a byte of the host's memory, as it is now
-//   storeHostWord(p, value)        there, where the host looks meanwhile
+//   launchDependents()             lets the next kernel start
+//   waitForPrior()                 waits until the previous kernel has ended
+//                                  and its writes are visible
+//   takeTicket(counter)            adds 1 and returns the number before it. One
+//                                  thread calls it between two barriers: what
+//                                  the block wrote before is visible to the
+//                                  blocks that take later tickets
+//   loadL2(p)                      loads a Vector4 that another block wrote
+//   storeGlobal16(p, value)        stores a Vector4 to global memory, in one
+//                                  piece wherever its words come from
+//   loadHostByte(p)                loads a byte of host memory, as it is now
+//   storeHostWord(p, value)        stores a word to host memory, which the host
+//                                  polls
 //
-//   bitCount(bits)                 how many are 1
+//   bitCount(bits)                 how many bits are 1
 //   multiplyAdd(a, b, c)           a * b + c, rounded once
 //   floatToHalf halfToFloat floatToBfloat bfloatToFloat   bits, nearest even
-//   floatToE4M3                    the same, to the largest where beyond it
-//   permuteBytes(a, b, selector)   PRMT: of the eight bytes of (b, a)
+//   floatToE4M3                    likewise; saturates at the largest number
+//   permuteBytes(a, b, selector)   PRMT: selects from the eight bytes of (b, a)
 //   subtractHalves(a, b)           two f16 differences
 //   multiplyAddHalves(a, b, c)     two of a * b + c, each rounded once
 //   maskInto(bits, mask, into)     (bits & mask) | into, as one LOP3 if `into`
@@ -92,7 +94,7 @@
 
 namespace sluice::cuda {
 
-/// What one thread loads at once.
+/// The vector that one thread loads at once.
 struct alignas(16) Vector4 {
   uint32_t word[4];
 };

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Included by Primitives.cuh, which says what each function does. For chips
-// from sm_80 on; what came later is left out where the chip has not got it.
+// Included by Primitives.cuh, which describes the functions. For chips from
+// sm_80 on; instructions of later chips are left out on chips that lack them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Random.cu - makes weights of a seed --------------------------------===//
+//===- Random.cu - makes weights from a seed ------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

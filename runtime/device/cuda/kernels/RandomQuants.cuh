@@ -1,22 +1,24 @@
-//===- RandomQuants.cuh - what each kind's tiles hold, made of a seed -----===//
+//===- RandomQuants.cuh - the contents of each kind's random tiles --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A structure for each format that rows are made in says what of it stands in
-// tiles:
+// Each format in which rows are made has a structure that says what of it tiles
+// contain:
 //
-//   kind                      of the tiles
-//   findsScales               whether scales have to be found before all else,
-//                             by findScales(), as words do not have them
-//   quants(column, feature)   of feature `feature`, which is even, and the one
-//                             behind it: in the low and the high half of a word
-//   scale(column, block)      of a block
-//   subScales(column, ...)    of the parts of a block that lie in a unit
+//   kind                      the kind of the tiles
+//   findsScales               whether scales must be computed first, by
+//                             findScales(), since the words do not contain them
+//   quants(column, feature)   the quants of feature `feature`, which is even,
+//                             and of the next one, in the low and the high half
+//                             of a word
+//   scale(column, block)      the scale of a block
+//   subScales(column, ...)    the scales of the parts of a block in a unit
 //
-// Features, blocks and units are counted from the row's beginning. What each of
+// Features, blocks and units are counted from the start of the row.
+// RandomNumbers.h says what each of a row's words is for.
 // a row's words is for, RandomNumbers.h says.
 //
 //===----------------------------------------------------------------------===//
@@ -31,8 +33,8 @@
 
 namespace sluice::cuda {
 
-/// Two bytes as quants() gives them: of word `word` of a row byte `byte`, which
-/// is even, and the one behind it.
+/// Returns two bytes in the form of quants(): byte `byte`, which is even, and
+/// the next byte of word `word` of a row.
 SLUICE_DEVICE uint32_t randomBytes(const RandomColumn &column, int32_t word,
                                    int32_t byte) {
   const auto both =
@@ -40,23 +42,24 @@ SLUICE_DEVICE uint32_t randomBytes(const RandomColumn &column, int32_t word,
   return (both & 0xffu) | (both & 0xff00u) << 8;
 }
 
-/// The scale that word `word` of a row gives the block behind it.
+/// Returns the scale that word `word` of a row gives to the block after it.
 SLUICE_DEVICE float randomBlockScale(const RandomColumn &column, int32_t word) {
   return randomScale(randomWord(column.key, uint64_t(word)), column.unit);
 }
 
-/// Of a block's scales, which lie in shared memory, [unit - firstUnit][column].
+/// The scales of a block of the kernel, in shared memory, [unit -
+/// firstUnit][column].
 struct RandomScales {
   static constexpr bool findsScales = false;
   float *found;
   int32_t firstUnit;
 };
 
-/// Of rows in the kind's own format: here f32, f16 and bf16.
+/// Rows in the kind's own format: here f32, f16 and bf16.
 template <WeightKind format> struct RandomQuants : RandomScales {
   static constexpr WeightKind kind = format;
 
-  /// Rounded to the format.
+  /// Returns a feature's number, rounded to the format.
   SLUICE_MEMBER static float number(const RandomColumn &column,
                                     int32_t feature) {
     const uint64_t word = randomWord(column.key, uint64_t(feature / 4));
@@ -103,7 +106,8 @@ template <WeightKind format> struct RandomE4M3Of : RandomScales {
   static constexpr bool findsScales = true;
   using Plain = RandomQuants<format>;
 
-  /// A thread finds that of one column in one of the block's units.
+  /// Computes in each thread the scale of one column in one of the block's
+  /// units.
   SLUICE_MEMBER void findScales(const RandomColumn *columns,
                                 int32_t units) const {
     const auto thread = int32_t(threadIndex());
@@ -137,7 +141,7 @@ template <> struct RandomQuants<WeightKind::Q8_0> : RandomScales {
   static constexpr WeightKind kind = WeightKind::Q8_0;
   static constexpr int32_t blockWords = 5;
 
-  /// Plus 128, which of a byte is its sign turned.
+  /// Returns quants plus 128, which inverts the sign bit of a byte.
   SLUICE_MEMBER static uint32_t quants(const RandomColumn &column,
                                        int32_t feature) {
     const int32_t block = feature / 32, place = feature % 32;
@@ -155,7 +159,8 @@ template <> struct RandomQuants<WeightKind::Q4_0> : RandomScales {
   static constexpr WeightKind kind = WeightKind::Q4_0;
   static constexpr int32_t blockWords = 3;
 
-  /// A block's second half lies in the high nibbles of the bytes of its first.
+  /// The second half of a block is in the high nibbles of the bytes of its
+  /// first half.
   SLUICE_MEMBER static uint32_t quants(const RandomColumn &column,
                                        int32_t feature) {
     const int32_t block = feature / 32, place = feature % 16;
@@ -170,8 +175,8 @@ template <> struct RandomQuants<WeightKind::Q4_0> : RandomScales {
   }
 };
 
-/// Blocks are two units long. Of 64 features the second half lies in the high
-/// nibbles of the bytes of the first.
+/// Blocks are two units long. Of 64 features, the second half is in the high
+/// nibbles of the bytes of the first half.
 template <> struct RandomQuants<WeightKind::Q4_K> : RandomScales {
   static constexpr WeightKind kind = WeightKind::Q4_K;
   static constexpr int32_t blockWords = 17;
@@ -186,8 +191,8 @@ template <> struct RandomQuants<WeightKind::Q4_K> : RandomScales {
            0x000f000fu;
   }
 
-  /// Of the unit's four parts, a byte each: their scales, and the same are
-  /// their minima.
+  /// Returns the scales of the unit's four parts, a byte each; their minima are
+  /// the same numbers.
   SLUICE_MEMBER static uint32_t subScales(const RandomColumn &column,
                                           int32_t unit) {
     const uint64_t bytes =
@@ -202,13 +207,13 @@ template <> struct RandomQuants<WeightKind::Q4_K> : RandomScales {
   }
 };
 
-/// Blocks are two units long, and most of what a unit has of one is so: of low
-/// nibbles 64 bytes, of two high bits 32, and eight scales.
+/// Blocks are two units long, and a unit has half of a block's contents: 64
+/// bytes of low nibbles, 32 bytes of high bits, and eight scales.
 template <> struct RandomQuants<WeightKind::Q6_K> : RandomScales {
   static constexpr WeightKind kind = WeightKind::Q6_K;
   static constexpr int32_t blockWords = 26;
 
-  /// Bits 0 to 3 are low, 4 and 5 high.
+  /// Bits 0 to 3 are the low bits, 4 and 5 the high ones.
   SLUICE_MEMBER static uint32_t quants(const RandomColumn &column,
                                        int32_t feature) {
     const int32_t first = feature / 256 * blockWords;
@@ -221,7 +226,8 @@ template <> struct RandomQuants<WeightKind::Q6_K> : RandomScales {
            (high >> place / 32 * 2 & 0x00030003u) << 4;
   }
 
-  /// Of the unit's eight parts the first or the last four, a byte each.
+  /// Returns the scales of the first or the last four of the unit's eight
+  /// parts, a byte each.
   SLUICE_MEMBER static uint32_t subScales(const RandomColumn &column,
                                           int32_t unit, int32_t part) {
     const uint64_t bytes = randomWord(

@@ -1,16 +1,16 @@
-//===- RandomTile.cuh - tiles of weights that are made of a seed ----------===//
+//===- RandomTile.cuh - tiles of weights that are made from a seed --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Any of a row's numbers can be computed by itself, since its words are a
-// counter, mixed (formats/RandomNumbers.h). So a thread makes 16 bytes of a
-// tile from the words that they depend on, and no thread needs what another has
-// made. Words are drawn more than once for that: half a word for each weight of
-// 16 or 8 bits, where its row has a quarter or an eighth, and a quarter for one
-// of four.
+// Each of a row's numbers can be computed by itself, since its words are a
+// mixed counter (formats/RandomNumbers.h). So a thread makes 16 bytes of a tile
+// from the words that they depend on, and needs nothing from other threads. For
+// that, words are drawn more than once: half a word for each weight of 16 or 8
+// bits, whose row has a quarter or an eighth of one, and a quarter for a weight
+// of four bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,8 @@
 
 namespace sluice::cuda {
 
-/// A block's units of a column tile. `Quants`: one of RandomQuants.cuh's.
+/// A block's units of a column tile. `Quants` is one of the structures of
+/// RandomQuants.cuh.
 template <typename Quants> class RandomTile {
 public:
   SLUICE_MEMBER explicit RandomTile(const RandomArguments &arguments)
@@ -54,17 +55,17 @@ public:
 
 private:
   static constexpr WeightKind kind = Quants::kind;
-  /// Of 16 bytes: of a tile, and those of them that are planes of all quants
-  /// (of Q6_K without their high bits).
+  /// Pieces of 16 bytes: those of a tile, and those of its planes of quants
+  /// (for Q6_K without their high bits).
   static constexpr int32_t pieces = tileBytes(kind) / 16;
   static constexpr int32_t planePieces =
       kind == WeightKind::F32 ? pieces : 2 * 32 * laneBytes(kind) / 16;
 
   const RandomArguments &arg;
-  int32_t units;  ///< of the weight
-  int32_t groups; ///< blocks of a tile
+  int32_t units;  ///< units of the weight
+  int32_t groups; ///< blocks of a column tile
   int32_t tile, firstUnit;
-  RandomColumn *columns; ///< the tile's, in shared memory
+  RandomColumn *columns; ///< the tile's columns, in shared memory
   Quants quants;
 
   SLUICE_MEMBER RandomColumn columnAt(int32_t number) const {
@@ -83,7 +84,7 @@ private:
   }
 
   SLUICE_MEMBER Vector4 piece(int32_t unit, int32_t number) const {
-    // Each 512 bytes of a plane have 16 for each lane.
+    // Each 512 bytes of a plane have 16 bytes for each lane.
     const int32_t group = number / 32, lane = number % 32;
     Vector4 made;
     if (number < planePieces) {
@@ -108,7 +109,7 @@ private:
     return made;
   }
 
-  /// Word `j` of a lane's 16 bytes in a plane's group of them.
+  /// Returns word `j` of a lane's 16 bytes in one of a plane's groups.
   SLUICE_MEMBER uint32_t planeWord(int32_t unit, int32_t group, int32_t lane,
                                    int j) const {
     if constexpr (kind == WeightKind::F32)
@@ -123,21 +124,21 @@ private:
              bytesOf(pair(unit, 2 * group + j / 2, lane, j % 2 * 2 + 1)) << 16;
   }
 
-  /// Pair `i` of a lane's four in product `product` of a unit, in the order of
-  /// Primitives.cuh's `a`; zeros where the weight has no such features.
+  /// Returns pair `i` of a lane's four in product `product` of a unit, in the
+  /// order of `a` of Primitives.cuh; zeros if the weight has no such features.
   SLUICE_MEMBER uint32_t pair(int32_t unit, int32_t product, int32_t lane,
                               int i) const {
     const RandomColumn &column = columns[lane / 4 + i % 2 * 8];
     const int32_t feature = unit * unitFeatures(kind) + 16 * product +
                             lane % 4 * 2 + i / 2 * 8;
-    // No branches: pairs whose words are the same are to share them.
+    // There are no branches, so that pairs of the same words can share them.
     const int32_t end = column.isThere ? arg.inFeatures : 0;
     return quants.quants(column, feature) &
            ((feature < end ? 0xffffu : 0) |
             (feature + 1 < end ? 0xffff0000u : 0));
   }
 
-  /// All four, of quants of four bits.
+  /// Returns all four pairs, for quants of four bits.
   SLUICE_MEMBER uint32_t pairs(int32_t unit, int32_t product,
                                int32_t lane) const {
     uint32_t word = 0;
@@ -147,7 +148,8 @@ private:
     return word;
   }
 
-  /// Q6_K: the two high bits of the quants of products 2j and 2j + 1.
+  /// For Q6_K: returns the two high bits of the quants of products 2j and 2j +
+  /// 1.
   SLUICE_MEMBER uint32_t highWord(int32_t unit, int32_t lane, int j) const {
     uint32_t word = 0;
 #pragma unroll
@@ -165,12 +167,12 @@ private:
            (feature < end ? ~0u : 0);
   }
 
-  /// The low bytes of a pair.
+  /// Returns the low bytes of a pair.
   SLUICE_MEMBER static uint32_t bytesOf(uint32_t pair) {
     return (pair & 0xffu) | (pair >> 8 & 0xff00u);
   }
 
-  /// Word `i` of what stands behind a tile's planes.
+  /// Returns word `i` of what follows a tile's planes.
   SLUICE_MEMBER uint32_t scaleWord(int32_t unit, int32_t i) const {
     if constexpr (kind == WeightKind::E4M3) {
       const RandomColumn &column = columns[i];
@@ -182,7 +184,7 @@ private:
       return i % 3 == 0 ? column.d | uint32_t(column.dmin) << 16
                         : quants.subScales(column, unit);
     } else if constexpr (kind == WeightKind::Q6_K) {
-      constexpr int32_t words = 2 * tileColumns; // of parts' scales
+      constexpr int32_t words = 2 * tileColumns; // words of the parts' scales
       if (i >= words)
         return dOf(2 * (i - words)) | dOf(2 * (i - words) + 1) << 16;
       const RandomColumn &column = columns[i / 2];
@@ -195,12 +197,12 @@ private:
     }
   }
 
-  /// Q6_K: of all blocks of a column.
+  /// For Q6_K: returns d, which all blocks of a column share.
   SLUICE_MEMBER uint32_t dOf(int32_t number) const {
     return columns[number].isThere ? columns[number].d : 0;
   }
 
-  /// Q8_0, Q4_0: the f16 of block `block` of a row.
+  /// For Q8_0 and Q4_0: returns the f16 scale of block `block` of a row.
   SLUICE_MEMBER uint32_t scaleOfBlock(int32_t number, int32_t block) const {
     const RandomColumn &column = columns[number];
     if (!column.isThere || block * 32 >= arg.inFeatures)

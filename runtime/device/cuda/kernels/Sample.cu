@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Noise is the host's, to the bit: double precision, and a logarithm that is
-// compiled for both. Few tokens need one: the token of greatest logit has a
-// score that the winner's is not below, and most tokens' is by a bound that
-// their random word has.
+// The noise has the same bits as the host's: double precision, and a logarithm
+// that is compiled for both. Few tokens need a logarithm. The winner's score is
+// not below that of the token of the greatest logit; most tokens are ruled out
+// by an upper bound of their score, which follows from their random word.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ struct Drawn {
   double score;
   int32_t token;
 
-  /// The greater score; of equal ones the lesser token.
+  /// Keeps the greater score; of equal scores, that of the lower token.
   SLUICE_MEMBER void takeBetter(double otherScore, int32_t otherToken) {
     if (otherScore < score || (otherScore == score && otherToken > token))
       return;
@@ -47,7 +47,7 @@ struct Drawn {
   }
 };
 
-/// The block's best, in all threads.
+/// Returns the best token of the block, in all threads.
 SLUICE_DEVICE Drawn bestOfBlock(Drawn mine) {
 #pragma unroll
   for (uint32_t mask = 16; mask > 0; mask /= 2) {
@@ -73,8 +73,8 @@ SLUICE_DEVICE Drawn bestOfBlock(Drawn mine) {
 // Choosing candidates
 //===----------------------------------------------------------------------===//
 
-/// A key for each logit and token, in the order of candidates: that of the
-/// numbers, zeros being equal, then descending tokens. None is 0.
+/// Returns a key for a logit and token. Keys have the order of candidates:
+/// ascending logits, with equal zeros, then descending tokens. No key is 0.
 SLUICE_DEVICE uint64_t keyOf(float logit, int32_t token) {
   uint32_t bits = bitsOfFloat(logit + 0.0f);
   bits = bits >> 31 ? ~bits : bits | 0x80000000u;
@@ -87,8 +87,8 @@ SLUICE_DEVICE TokenLogit candidateOf(uint64_t key) {
   return {floatOfBits(bits), int32_t(~uint32_t(key))};
 }
 
-/// The keys of a part of the logits, which are read once: `count` of them, in
-/// the registers of the block's threads.
+/// The keys of a part of the logits, which are read once: `count` keys, in the
+/// registers of the block's threads.
 class PartKeys {
 public:
   const int32_t count;
@@ -102,8 +102,8 @@ public:
     }
   }
 
-  /// Calls `use(key)` for each of the thread's, all threads equally often: with
-  /// 0, which is below every key, where there is none.
+  /// Calls `use(key)` for each of the thread's keys. All threads make the same
+  /// number of calls; missing keys are 0, which is below every key.
   template <typename Use> SLUICE_MEMBER void forEach(Use use) const {
 #pragma unroll
     for (int32_t i = 0; i < held; ++i)
@@ -115,8 +115,8 @@ private:
   uint64_t keys[held];
 };
 
-/// As PartKeys, of keys in memory: they are as many as the vocabulary is wide,
-/// so they are read each time.
+/// Like PartKeys, for keys in memory. Their number depends on the size of the
+/// vocabulary, so they are read each time.
 class FoundKeys {
 public:
   const int32_t count;
@@ -125,7 +125,7 @@ public:
       : count(count), from(from) {}
 
   template <typename Use> SLUICE_MEMBER void forEach(Use use) const {
-    constexpr int32_t together = 8; // loads that are on their way
+    constexpr int32_t together = 8; // loads in flight
     for (int32_t first = 0; first < count; first += together * sampleThreads) {
       uint64_t keys[together];
 #pragma unroll
@@ -143,29 +143,30 @@ private:
   const uint64_t *from;
 };
 
-/// Chooses the greatest of a block's keys, which are all different: once, as
-/// its counters in shared memory are used once. The least key that stays is
-/// found byte by byte from the leading one on, each by a histogram of those
-/// keys that begin with the bytes found so far.
+/// Selects the greatest of a block's keys, which are all different. It can do
+/// so once, since it uses its counters in shared memory once. The least key
+/// that stays is found byte by byte from the leading one on, each by a
+/// histogram of the keys that begin with the bytes found so far.
 ///
 /// A pass over eight keys of a thread is eight additions in shared memory, some
 /// forty instructions that look for the edge, and one barrier: each byte has
 /// counters of its own, cleared at the start, and each warp looks by itself.
+///
 /// Floats of similar magnitude have the same leading byte, so many lanes of a
-/// warp add to one counter. ptxas makes ATOMS.POPC.INC of an addition of 1
-/// whose result nobody takes: one instruction for all lanes that meet.
-/// Histograms of each warp's own would have the same lanes meet, and one more
-/// barrier; finding lanes of the same byte by votes would take eight votes a
-/// key.
+/// warp add to one counter. ptxas compiles an addition of 1 whose result is not
+/// used to ATOMS.POPC.INC: one instruction for all lanes with the same counter.
+/// With a histogram for each warp, the same lanes would collide, and one more
+/// barrier would be needed; finding lanes of the same byte by votes would take
+/// eight votes a key.
 template <typename Keys> class Selection {
 public:
   SLUICE_MEMBER explicit Selection(const Keys &keys)
       : keys(keys), counters(reinterpret_cast<uint32_t *>(sharedMemory())),
         warpSums(reinterpret_cast<int32_t *>(counters + sampleCounters)) {}
 
-  /// Calls `keep(place, key)` for the `wanted` greatest, or for all where there
-  /// are no more. Places are in no order, but the same whoever is first. By all
-  /// threads.
+  /// Calls `keep(place, key)` for the `wanted` greatest keys, or for all if
+  /// there are no more. Places are in no particular order, but do not depend on
+  /// the order of threads. All threads call it.
   template <typename Keep>
   SLUICE_MEMBER void choose(int32_t wanted, Keep keep) {
     const uint64_t least = wanted < keys.count ? minOf(wanted) : 1;
@@ -179,24 +180,27 @@ public:
   }
 
 private:
-  /// The greatest byte that `wanted` of the counted keys are not below.
+  /// The greatest byte for which at least `wanted` counted keys have this byte
+  /// or a greater one.
   struct Edge {
     int32_t byte;
-    int32_t above; ///< keys with a greater one: fewer than wanted
-    int32_t here;  ///< keys with this one
+    int32_t above; ///< keys with a greater byte: fewer than wanted
+    int32_t here;  ///< keys with this byte
   };
 
   const Keys &keys;
-  uint32_t *counters; ///< [byte of a key][its value]
+  uint32_t *counters; ///< [byte of a key][value of the byte]
   int32_t *warpSums;
 
-  /// A number above 0 that `wanted` keys are not below. There are more keys.
+  /// Returns a number above 0 that `wanted` keys reach or exceed. There must be
+  /// more keys.
   SLUICE_MEMBER uint64_t minOf(int32_t wanted) {
     for (auto i = int32_t(threadIndex()); i < sampleCounters;
          i += sampleThreads)
       counters[i] = 0;
     syncThreads();
-    uint64_t least = 0, known = 0; // `known`: bits of `min` that are final
+    // `known`: the bits of `least` that are final.
+    uint64_t least = 0, known = 0;
     for (int32_t byte = 7; byte >= 0; --byte) {
       const int32_t shift = 8 * byte;
       uint32_t *counts = counters + byte * sampleByteValues;
@@ -215,7 +219,7 @@ private:
     return least;
   }
 
-  /// Each warp finds it by itself: a lane has eight counters, lane 0 those of
+  /// Finds the edge in each warp: a lane has eight counters, lane 0 those of
   /// the greatest bytes.
   SLUICE_MEMBER static Edge edgeOf(const uint32_t *counts, int32_t wanted) {
     constexpr int32_t held = sampleByteValues / 32;
@@ -228,7 +232,7 @@ private:
       for (int32_t j = 0; j < 4; ++j)
         sum += count[i + j] = int32_t(four.word[j]);
     }
-    int32_t upTo = sum; // of the lanes up to this one
+    int32_t upTo = sum; // over the lanes up to this one
 #pragma unroll
     for (uint32_t distance = 1; distance < 32; distance *= 2) {
       const int32_t other = shuffleFrom(upTo, laneIndex() - distance);
@@ -244,7 +248,7 @@ private:
             shuffleFrom(edge.here, lane)};
   }
 
-  /// Behind all that the warps before keep.
+  /// Returns the place after those of all previous warps.
   SLUICE_MEMBER int32_t firstPlaceOfWarp(uint64_t least) {
     int32_t kept = 0;
     keys.forEach([&](uint64_t key) { kept += key >= least; });
@@ -273,7 +277,7 @@ public:
         logits(arg.logits + output * arg.vocabulary),
         found(arg.found + output * sampleFoundWords(vocabulary)) {}
 
-  /// Whether there is something to do; then what is done is known.
+  /// Returns whether there is something to do, and reads what it is.
   SLUICE_MEMBER bool begin() {
     if (output >= *arg.outputCount)
       return false;
@@ -313,7 +317,7 @@ public:
       return;
     }
     TokenLogit *to = arg.candidates + int64_t{output} * maxCandidates;
-    // A part has found as many as are wanted, but the last may have fewer.
+    // Each part has found as many as are wanted; only the last may have fewer.
     const int32_t last = tokensOf(parts - 1);
     const FoundKeys keys(found,
                          (parts - 1) * request.count +
@@ -334,7 +338,7 @@ private:
   const float *logits;
   uint64_t *found;
   OutputRequest request;
-  int32_t top = 0; ///< the token of greatest logit
+  int32_t top = 0; ///< the token of the greatest logit
 
   SLUICE_MEMBER int32_t tokensOf(int32_t part) const {
     const int32_t rest = vocabulary - part * samplePartTokens;
@@ -343,11 +347,12 @@ private:
 
   SLUICE_MEMBER static Drawn nothing() { return {-1e300, 0x7fffffff}; }
 
-  /// The best of the thread's among `count` tokens from `first` on, which is a
-  /// multiple of four; nothing where none can be the best of all.
+  /// Returns the best of the thread's tokens among `count` tokens from `first`
+  /// on, which is a multiple of four; nothing if none of them can be the best
+  /// of all.
   SLUICE_MEMBER Drawn drawn(int32_t first, int32_t count) const {
     const double largest = logits[top];
-    // An index that is known at run time alone would put the words into memory.
+    // An index that is known only at run time would put the words into memory.
     const auto noise =
         tokenNoise(request.seed, request.position, uint32_t(top) / 4);
     const uint32_t low = top % 2 == 0 ? noise[0] : noise[1];

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is done with an output's logits is what its OutputRequest says. A
-// vocabulary is searched by blocks, each of which has a part of it; a second
-// kernel chooses among what they have found. The answer is exact, and so the
-// same in whatever order. The rules of KernelABI.h hold.
+// Processes an output's logits as its OutputRequest says. Several blocks search
+// a part of the vocabulary each; a second kernel chooses among their results.
+// The answer is exact, so it does not depend on the order of the blocks. The
+// rules of KernelABI.h hold.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,41 +21,43 @@
 namespace sluice::cuda {
 
 constexpr int32_t sampleThreads = 256;
-/// Logits that a block searches.
+/// The logits that a block searches.
 constexpr int32_t samplePartTokens = 2048;
 
 constexpr int32_t sampleParts(int32_t vocabulary) {
   return divideUp(vocabulary, samplePartTokens);
 }
 
-/// Counters of the values of each of a candidate's eight bytes.
+/// Counters for the values of each of the eight bytes of a candidate.
 constexpr int32_t sampleByteValues = 256;
 constexpr int32_t sampleCounters = 8 * sampleByteValues;
 
-/// Of 32 bits each, and a number for each warp. Drawing takes less.
+/// The counters have 32 bits each, and each warp has a number. Drawing takes
+/// less.
 constexpr int32_t sampleSharedBytes = (sampleCounters + sampleThreads / 32) * 4;
 
-/// What the blocks of an output find, one part behind the other: keys of as
-/// many candidates as are wanted, or as the part has; or a score's bits and a
-/// token.
+/// Returns the room for the results of an output's blocks, one part after the
+/// other: the keys of as many candidates as are requested, or as the part has;
+/// or the bits of a score and a token.
 constexpr int64_t sampleFoundWords(int32_t vocabulary) {
   return int64_t{sampleParts(vocabulary)} * maxCandidates;
 }
 
-/// sluice_sample_search: grid (sampleParts(vocabulary), outputCapacity), and
-/// then sluice_sample_merge: grid (outputCapacity); blocks of sampleThreads,
-/// sampleSharedBytes of shared memory. Outputs for which nothing is to be drawn
-/// are left alone, and so are those whose token is below 0: their greatest
-/// logit is no finite number.
+/// sluice_sample_search: grid (sampleParts(vocabulary), outputCapacity),
+/// followed by sluice_sample_merge: grid (outputCapacity); both with blocks of
+/// sampleThreads and sampleSharedBytes of shared memory. They skip outputs that
+/// request neither a drawn token nor candidates, and those whose token is below
+/// 0, since their greatest logit is not a finite number.
 struct SampleArguments {
   const float *logits;           ///< [output][vocabulary]
-  const OutputRequest *requests; ///< [output at the step's begin]
-  const int32_t *sources;        ///< [output]: its number at the step's begin
-  /// [output]: in, the token of greatest logit; out, if one is to be drawn,
-  /// that one.
+  const OutputRequest *requests; ///< [output at the step's start]
+  /// [output]: its number at the step's start.
+  const int32_t *sources;
+  /// [output]: before, the token of the greatest logit; after, the drawn token
+  /// if one is requested.
   int32_t *tokens;
-  /// [output][maxCandidates]: where they are to be given. Behind the last one
-  /// the token is -1.
+  /// [output][maxCandidates]: written where they are requested. The token after
+  /// the last candidate is -1.
   TokenLogit *candidates;
   uint64_t *found; ///< [output][sampleFoundWords(vocabulary)]
   const int32_t *outputCount;

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A lane's part of half a tile (64 features, four products), read from shared
-// memory and turned into pairs of 16-bit numbers. Quants become small integers,
-// which f16 holds exactly: a quant's bits under those of 1024 are 1024 + quant,
-// and one subtraction (or, four bits higher, one fused multiplication) takes
-// the offset away.
+// Reads a lane's part of half a tile (64 features, four products) from shared
+// memory and turns it into pairs of 16-bit numbers. Quants become small
+// integers, which f16 holds exactly: the bits of a quant below those of 1024
+// are the number 1024 + quant, and one subtraction (or, if they are four bits
+// higher, one fused multiplication) removes the offset.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ constexpr int laneBytes(WeightKind kind) {
                                                                 : 64;
 }
 
-/// 1024 in both halves of a register, and so much that is to be taken off.
+/// 1024 in both halves of a register, plus what is to be subtracted.
 constexpr uint32_t halves1024 = 0x64006400u;
 constexpr uint32_t offsetHalves(WeightKind kind) {
   return kind == WeightKind::Q8_0   ? 0x64806480u // 1024 + 128
@@ -47,8 +47,8 @@ constexpr uint32_t offsetHalves(WeightKind kind) {
                                     : halves1024;
 }
 
-/// Quants that stand 4 bits higher are 1024 + 16 * quant; a sixteenth of that
-/// is exact, and then 64 and the offset are to be taken off.
+/// Quants that are 4 bits higher are 1024 + 16 * quant. A sixteenth of that is
+/// exact; then 64 and the offset are to be subtracted.
 constexpr uint32_t sixteenthHalves = 0x2c002c00u;
 constexpr uint32_t negatedSixteenthOffset(WeightKind kind) {
   return kind == WeightKind::Q4_0   ? 0xd480d480u // -(64 + 8)
@@ -56,15 +56,16 @@ constexpr uint32_t negatedSixteenthOffset(WeightKind kind) {
                                     : 0xd400d400u;
 }
 
-/// E4M3's bits, moved to those of an f16, are the number divided by this.
+/// The bits of an e4m3 number, moved to those of an f16, are the number divided
+/// by this.
 constexpr float e4m3Factor = 256;
 
 template <WeightKind kind> struct HalfTile {
   static constexpr int vectors = laneBytes(kind) / 16;
   Vector4 plane[vectors];
-  uint32_t high[2]; ///< Q6_K's
+  uint32_t high[2]; ///< for Q6_K
 
-  /// Half `half` of the tile at `tile`.
+  /// Loads half `half` of the tile at `tile`.
   SLUICE_MEMBER static HalfTile load(const uint8_t *tile, int half,
                                      uint32_t lane) {
     HalfTile part;
@@ -80,7 +81,7 @@ template <WeightKind kind> struct HalfTile {
     return part;
   }
 
-  /// The first factor of product `p` of the half's four.
+  /// Makes the first factor of product `p`, one of the half's four.
   SLUICE_MEMBER static void factor(const HalfTile &part, int p,
                                    uint32_t (&a)[4]) {
     if constexpr (kind == WeightKind::E4M3 || kind == WeightKind::Q8_0) {
@@ -91,7 +92,7 @@ template <WeightKind kind> struct HalfTile {
       uint32_t quants = part.plane[0].word[p];
 #pragma unroll
       for (int i = 0; i < 4; i += 2) {
-        // The word's third and fourth pair, moved to the first two.
+        // The third and the fourth pair of the word, moved to the first two.
         uint32_t two = i == 0 ? quants : quants >> 8;
         uint32_t even = maskInto(two, 0x000f000fu, highBits(part, p, i));
         uint32_t odd = maskInto(two, 0x00f000f0u, highBits(part, p, i + 1));
@@ -107,8 +108,8 @@ template <WeightKind kind> struct HalfTile {
   }
 
 private:
-  /// 1024 and Q6_K's two high bits of pair `i` above the place of the low four,
-  /// which is bits 0-3 of even pairs and 4-7 of odd ones.
+  /// Returns 1024, and for Q6_K the two high bits of pair `i` above the place
+  /// of the low four, which are bits 0-3 of even pairs and 4-7 of odd ones.
   SLUICE_MEMBER static uint32_t highBits(const HalfTile &part, int p, int i) {
     if constexpr (kind != WeightKind::Q6_K)
       return constantRegister<halves1024>();
@@ -119,7 +120,7 @@ private:
                     constantRegister<halves1024>());
   }
 
-  /// Two registers of two numbers from four bytes.
+  /// Makes two registers of two numbers each from four bytes.
   SLUICE_MEMBER static void ofBytes(uint32_t bytes, uint32_t &first,
                                     uint32_t &second) {
     if constexpr (kind == WeightKind::E4M3) {
@@ -132,18 +133,18 @@ private:
                               offsetHalves(kind));
     }
   }
-  /// Two numbers in the high bytes of halves: their exponent and mantissa go
-  /// below f16's fifth bit of exponent.
+  /// Converts two numbers in the high bytes of halves: their exponent and
+  /// mantissa go below the top bit of f16's exponent.
   SLUICE_MEMBER static uint32_t ofE4M3(uint32_t pair) {
     return (pair & 0x80008000u) | (pair & 0x7f007f00u) >> 1;
   }
 };
 
-/// Scales of a lane's two columns, g and g + 8, in one block: of 32 features,
-/// or of 16 in Q6_K. Of E4M3 all blocks of a unit have the same.
+/// The scales of a lane's two columns, g and g + 8, in one block of 32 features
+/// (Q6_K: of 16). In E4M3 all blocks of a unit have the same scale.
 struct BlockScales {
   float scale[2];
-  float minimum[2]; ///< Q4_K's
+  float minimum[2]; ///< for Q4_K
 };
 
 template <WeightKind kind>
@@ -174,8 +175,8 @@ SLUICE_DEVICE BlockScales blockScales(const uint8_t *tile, int block,
   return scales;
 }
 
-/// The weight behind a factor, in the order of runtime/formats, and so with its
-/// bits.
+/// Returns the weight that a factor stands for, in the operations of
+/// runtime/formats and so with the same bits.
 template <WeightKind kind>
 SLUICE_DEVICE float weightOf(uint32_t factor, float scale, float minimum) {
   if constexpr (kind == WeightKind::BF16)

@@ -1,14 +1,15 @@
-//===- ChainProbe.cpp - what a kernel behind a kernel costs ---------------===//
+//===- ChainProbe.cpp - the cost of a kernel after a kernel ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels as small as a step's small ones, in graphs of many, with and without
-// dependent launch and the largest carve-out. Every other one may be wide, a
-// block on each multiprocessor, and have as much shared memory as a product:
-// what that costs beside a wide one without, the carve-out's change costs.
+// Runs kernels like the small ones of a step, in graphs of many, with and
+// without dependent launch and the largest carve-out. Every other kernel may be
+// wide, with a block on each multiprocessor, and may have as much shared memory
+// as a product. The difference between wide kernels with and without that
+// memory is the cost of changing the carve-out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,14 +26,15 @@ using namespace sluice::cuda::probe;
 
 namespace {
 
-/// Of a product's blocks (linearStageBytes of a step of few rows).
+/// The shared memory of a product's block (linearStageBytes of a step of few
+/// rows).
 constexpr int32_t productSharedBytes = 74 << 10;
 
 struct Chain {
   const char *name;
-  bool hasRows;            ///< kernels count rows; else they are empty
-  bool hasWide;            ///< every other kernel
-  int32_t sharedBytes = 0; ///< of these
+  bool hasRows; ///< whether kernels increment rows; if not, they are empty
+  bool hasWide; ///< whether every other kernel is wide
+  int32_t sharedBytes = 0; ///< of the wide kernels
 };
 constexpr Chain chains[] = {
     {"empty kernels", false, false},
@@ -48,7 +50,7 @@ constexpr Chain chains[] = {
      "multiprocessor and 74 KiB of shared memory",
      true, true, productSharedBytes}};
 
-/// The device with other options, until the end.
+/// Uses the device with other options, and restores them at the end.
 class Using {
 public:
   Using(Device &device, bool dependentLaunch, bool largestCarveout)
@@ -82,7 +84,7 @@ public:
                                                   : smallKernel());
   }
 
-  /// The device's error, or none.
+  /// Runs and reports the chain. Returns the device's error.
   Status run(const DeviceOptions &options, int repeats, Report &report) {
     lab.run(nodes);
     const int64_t wrong = chain.hasRows ? countWrong() : 0;
@@ -128,7 +130,8 @@ private:
         {static_cast<uint32_t>(wide)}, rowThreads, chain.sharedBytes, all);
   }
 
-  /// Words that are not as many as there were kernels with the word's row.
+  /// Counts the words that differ from the number of kernels that have
+  /// incremented their row.
   int64_t countWrong() {
     const std::vector<float> rows = lab.download<float>(
         reinterpret_cast<DeviceAddress>(arguments.rows), bytes() / 4);

@@ -1,4 +1,4 @@
-//===- Chains.cuh - kernels that wait for the one before ------------------===//
+//===- Chains.cuh - kernels that wait for the previous one ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,7 +33,7 @@ SLUICE_DEVICE void countRow(const RowArguments &arg) {
   for (int i = 0; i < vectors; ++i)
     values[i] = load16(row + (i * rowThreads + threadIndex()) * 4);
   if (arg.sharedBytes > 0) {
-    // Each thread leaves its numbers to another one, which is lane 31 - lane.
+    // Each thread passes its numbers to another one, which is lane 31 - lane.
     uint8_t *shared = sharedMemory() + arg.sharedBytes - rowBytes;
 #pragma unroll
     for (int i = 0; i < vectors; ++i)

@@ -13,8 +13,9 @@
 
 namespace sluice::cuda::probe {
 
-/// See GridBarrierArguments. The counter only grows: barrier n of a launch has
-/// been reached by all when it is n * blocks above what it was before.
+/// A barrier over all blocks; see GridBarrierArguments. The counter only grows:
+/// all blocks have reached barrier n of a launch when the counter is n * blocks
+/// above its value before the launch.
 class GridBarrier {
 public:
   SLUICE_MEMBER static void run(const GridBarrierArguments &arg) {
@@ -35,11 +36,12 @@ public:
 
 private:
   const GridBarrierArguments &arg;
-  uint32_t base; ///< what the counter was before the launch
+  uint32_t base; ///< the counter before the launch
 
-  /// A launch that has not ended adds less than all of its arrivals, and each
-  /// launch before has added all of them: the counter's multiple of that is
-  /// what the launch has found, whoever has arrived already.
+  /// Computes the value of the counter before the launch. Each earlier launch
+  /// has added rounds * blocks, and this launch has added less than that so
+  /// far. So the value is the counter, rounded down to a multiple of that
+  /// number, however many blocks have arrived already.
   SLUICE_MEMBER explicit GridBarrier(const GridBarrierArguments &arguments)
       : arg(arguments), base(0) {
     if (threadIndex() != 0)
@@ -48,8 +50,9 @@ private:
     base = now - now % (uint32_t(arg.rounds) * uint32_t(arg.blocks));
   }
 
-  /// Two words a block, used by turns: who writes one has passed the barrier
-  /// behind which all have read it.
+  /// Returns the word of a block. A block has two words, which it uses in
+  /// turns: when it writes one, it has passed the barrier after which all
+  /// blocks have read it.
   SLUICE_MEMBER uint32_t *wordOf(int32_t round, uint32_t block) const {
     return arg.slots + round % 2 * arg.blocks + block % uint32_t(arg.blocks);
   }
@@ -57,14 +60,15 @@ private:
     if (arg.slots && threadIndex() == 0)
       *wordOf(round, blockX()) = uint32_t(round) + 1;
   }
-  /// Thread 0 has acquired; the others' reads stand behind a barrier behind
-  /// that, which is as good. Ordinary loads on purpose.
+  /// Returns 1 if the word of another block is missing. Thread 0 has acquired
+  /// it; the other threads read after a later barrier of the block, which
+  /// suffices. The loads are ordinary ones on purpose.
   SLUICE_MEMBER int32_t missesWord(int32_t round) const {
     return arg.slots &&
            *wordOf(round, blockX() + 1 + threadIndex()) != uint32_t(round) + 1;
   }
 
-  /// False: has given up.
+  /// Returns false if the block has given up.
   SLUICE_MEMBER bool pass(int32_t round) {
     auto *passed = reinterpret_cast<uint32_t *>(sharedMemory());
     syncThreads();

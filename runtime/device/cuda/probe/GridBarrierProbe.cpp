@@ -1,4 +1,4 @@
-//===- GridBarrierProbe.cpp - what a barrier over a grid takes ------------===//
+//===- GridBarrierProbe.cpp - the cost of a barrier over a grid -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,7 +30,7 @@ public:
     arguments.rounds = bench.isTiny ? 20 : 4000;
     arguments.blocks = made.blocksPerMultiprocessor *
                        bench.device.properties().multiprocessors;
-    // A look at the counter takes half a microsecond or more.
+    // One poll of the counter takes half a microsecond or more.
     arguments.spins = bench.isTiny ? 1 << 14 : 1 << 20;
     arguments.counter = reinterpret_cast<uint32_t *>(lab.zeros(4));
     const auto blocks = static_cast<uint64_t>(arguments.blocks);
@@ -54,7 +54,8 @@ public:
                       {"exchangesWords", made.exchangesWords},
                       {"blocksThatGaveUp", found.gaveUp},
                       {"wrongWords", found.wrong}};
-    // Where a block gives up, it has waited for a long time.
+    // If a block has given up, it has waited for long, and the time means
+    // nothing.
     if (found.gaveUp == 0) {
       const Times times = lab.measure(nodes, repeats);
       line["barrierUs"] = times.median / arguments.rounds * 1e6;
@@ -77,7 +78,7 @@ private:
            (made.exchangesWords ? ", which hand each other a word" : "");
   }
 
-  /// The counter counts as a word.
+  /// Checks the results. The counter counts as one of the words.
   Found look() {
     Found found;
     const auto blocks = static_cast<size_t>(arguments.blocks);

@@ -1,4 +1,4 @@
-//===- Probe.cpp - what only a GPU can show, in seconds -------------------===//
+//===- Probe.cpp - measures what only a GPU can show ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,24 +24,24 @@ struct Part {
   Status (*run)(const Bench &bench, Report &report);
 };
 
-/// In the order of what may go wrong: what a part has broken the next cannot
-/// show any more.
+/// In the order of what may go wrong: once a part has broken the device, the
+/// later parts cannot show anything.
 constexpr Part parts[] = {{"probe: chain", probeChains},
                           {"probe: grid barrier", probeGridBarriers},
                           {"probe: stream", probeStreams},
                           {"probe: wgmma", probeWgmma}};
 
-/// Why the kernels cannot run there; empty: they can.
+/// Returns why the kernels cannot run on the device; empty if they can.
 std::string reasonNotToRun(const DeviceProperties &device) {
-  // sm_90a's code is for that chip alone, not for later ones.
+  // Code for sm_90a runs only on that chip, not on later ones.
   if (device.major == 9 && device.minor == 0)
     return "";
   return "not run: the probe's kernels are for sm_90a, this device is sm_" +
          std::to_string(10 * device.major + device.minor);
 }
 
-/// Work before the first time that counts, a quarter of a second on a GPU: its
-/// clocks rise when there is some.
+/// Does work before the first measurement, a quarter of a second on a GPU,
+/// since its clocks rise under load.
 Status warmUp(const Bench &bench) {
   Lab lab(bench.device, bench.kernels);
   const uint64_t bytes = uint64_t{bench.isTiny ? 64u : 256u << 10} << 10;
@@ -56,7 +56,7 @@ Status warmUp(const Bench &bench) {
   return lab.status();
 }
 
-/// Adds what is wrong with the part's lines to `wrong`.
+/// Runs a part. Adds a text to `wrong` if some of the part's lines do not hold.
 Status runPart(const Part &part, const Bench &bench, const PrintLine &print,
                std::string &wrong) {
   Report report(part.name, print);

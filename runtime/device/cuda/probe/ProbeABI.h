@@ -1,14 +1,14 @@
-//===- ProbeABI.h - what the probe's kernels take and do ------------------===//
+//===- ProbeABI.h - the interface of the probe's kernels ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// As kernels/KernelABI.h, whose rules hold: a kernel's arguments are one
-// structure of words, passed by value; addresses are of the device's memory.
-// These kernels are for sm_90a alone, and part of no executable but those that
-// probe a device (Probe.h).
+// The rules of kernels/KernelABI.h hold here, too: a kernel's arguments are one
+// structure of words, passed by value, and addresses are in device memory. The
+// kernels are for sm_90a alone, and only executables that probe a device
+// (Probe.h) have them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,22 +23,22 @@ namespace sluice::cuda::probe {
 // Chains of kernels
 //===----------------------------------------------------------------------===//
 
-/// A row as a step's small kernels have it: 16 KiB, eight numbers a thread.
+/// The size of a row in a step's small kernels: 16 KiB, eight numbers a thread.
 constexpr int32_t rowFloats = 4096;
 constexpr int32_t rowThreads = 512;
 constexpr int32_t rowBytes = rowFloats * 4;
 
-/// sluice_probe_row and sluice_probe_wide_row, which are the same: one block of
-/// rowThreads for each row. Waits for the kernel before, reads how many rows
-/// there are, and adds 1 to each number of its row if that is one of them.
+/// sluice_probe_row and its copy sluice_probe_wide_row: one block of rowThreads
+/// for each row. Waits for the previous kernel, reads the count of rows, and
+/// adds 1 to each number of its row if that is below the count.
 ///
-/// sluice_probe_empty: any grid, blocks of rowThreads. Waits for the kernel
-/// before and does nothing.
+/// sluice_probe_empty: any grid, blocks of rowThreads. Waits for the previous
+/// kernel and does nothing.
 struct RowArguments {
   const int32_t *rowCount;
   float *rows; ///< [row][rowFloats]
-  /// 0, or the block's dynamic shared memory, whose last rowBytes the row goes
-  /// through.
+  /// 0, or the size of the block's dynamic shared memory. The row then goes
+  /// through its last rowBytes.
   int64_t sharedBytes;
 };
 
@@ -53,17 +53,17 @@ struct FillArguments {
 };
 constexpr int32_t fillThreads = 256;
 
-/// Kernels that read memory once and add up its words, as numbers of 64 bits.
-/// Piece i of block b, i < piecesOfBlock, is piece b * blockStride +
-/// i * pieceStride of the memory, if there are so many.
+/// These kernels read memory once and add up its words, as 64-bit numbers.
+/// Piece i of block b, i < piecesOfBlock, is piece b * blockStride + i *
+/// pieceStride of the memory, if there are that many.
 ///
-///   sluice_probe_stream_loads_4, _8    so many loads of 16 bytes of a thread
-///                                      are on their way at a time
-///   sluice_probe_stream_async_3, _4    cp.async, so many stages, of which one
-///                                      is being read
-///   sluice_probe_stream_bulk           cp.async.bulk, `stages` pieces
+///   sluice_probe_stream_loads_4, _8    a thread has 4 or 8 loads of 16 bytes
+///                                      in flight at a time
+///   sluice_probe_stream_async_3, _4    cp.async with 3 or 4 stages, of which
+///                                      one is being read
+///   sluice_probe_stream_bulk           cp.async.bulk with `stages` pieces
 ///
-/// Each warp that adds up writes its sum: sums[block][warp].
+/// Each warp that adds up writes its sum to sums[block][warp].
 struct StreamArguments {
   const uint8_t *from; ///< aligned to 16
   uint64_t *sums;
@@ -71,28 +71,28 @@ struct StreamArguments {
   int64_t blockStride;
   int64_t pieceStride;
   int64_t piecesOfBlock;
-  int32_t pieceBytes; ///< of bulk copies: a multiple of 2048
-  int32_t stages;     ///< of bulk copies
+  int32_t pieceBytes; ///< for bulk copies: a multiple of 2048
+  int32_t stages;     ///< for bulk copies
 };
 
 constexpr int32_t loadThreads = 256;
-/// A thread's loads lie loadThreads * 16 bytes apart.
+/// The loads of a thread are loadThreads * 16 bytes apart.
 constexpr int32_t loadPieceBytes(int32_t loads) {
   return loadThreads * 16 * loads;
 }
 
 constexpr int32_t asyncWarps = 4;
 constexpr int32_t asyncThreads = asyncWarps * 32;
-/// What four warps have of a tile of bf16 in sluice_linear_*.
+/// The bytes that four warps of sluice_linear_* have of a bf16 tile.
 constexpr int32_t asyncPieceBytes = asyncWarps * 4096;
 constexpr int32_t asyncSharedBytes(int32_t stages) {
   return stages * asyncPieceBytes;
 }
 
-/// Warps that add up, and one more that asks for copies.
+/// The warps that add up; one more warp requests the copies.
 constexpr int32_t bulkWarps = 4;
 constexpr int32_t bulkThreads = (bulkWarps + 1) * 32;
-/// Pieces, then two barriers of 8 bytes each.
+/// Room for the pieces of all stages, then for two barriers of 8 bytes a stage.
 constexpr int32_t bulkSharedBytes(int32_t pieceBytes, int32_t stages) {
   return stages * (pieceBytes + 16);
 }
@@ -104,19 +104,21 @@ constexpr int32_t bulkSharedBytes(int32_t pieceBytes, int32_t stages) {
 constexpr int32_t gridBarrierThreads = 128;
 constexpr int32_t gridBarrierSharedBytes = 16;
 
-/// sluice_probe_grid_barrier: one block of gridBarrierThreads for each of
-/// `blocks`, all of which must be resident at a time. Goes through `rounds`
-/// barriers over all blocks. A block that has looked at the counter `spins`
-/// times and more is still alone gives up, and so do the others: a grid that is
-/// not resident ends.
+/// sluice_probe_grid_barrier: `blocks` blocks of gridBarrierThreads, all of
+/// which must be resident together. Goes through `rounds` barriers over all
+/// blocks. A block that has polled the counter `spins` times without success
+/// gives up, and so do all others. So a grid that is not resident ends, too.
 ///
-/// With `slots` each block leaves a word before a barrier, and each of its
-/// threads reads the word of another block behind it.
+/// With `slots`, each block writes a word before a barrier, and each of its
+/// threads reads the word of another block after it.
 struct GridBarrierArguments {
-  uint32_t *counter; ///< monotonic: 0 at first, and rounds * blocks a launch
-  uint32_t *slots;   ///< [2][blocks], or null
-  int32_t *passed;   ///< [block]: the barriers that it has passed
-  int32_t *wrong;    ///< [block][gridBarrierThreads]: words that were not there
+  /// Monotonic: 0 at first, and increased by rounds * blocks in a launch.
+  uint32_t *counter;
+  uint32_t *slots; ///< [2][blocks], or null
+  /// [block]: the number of barriers that it has passed.
+  int32_t *passed;
+  /// [block][gridBarrierThreads]: words that did not arrive.
+  int32_t *wrong;
   int64_t spins;
   int32_t rounds;
   int32_t blocks;
@@ -127,16 +129,17 @@ struct GridBarrierArguments {
 //===----------------------------------------------------------------------===//
 
 /// sluice_probe_wgmma_f16 and _bf16: a block of wgmmaThreads for each tile,
-/// with wgmmaSharedBytes(steps). D = A * B by products of 16 features, `steps`
-/// of them one behind the other, in three ways:
+/// with wgmmaSharedBytes(steps). Computes D = A * B by `steps` products of 16
+/// features, one after the other, in three ways:
 enum class WgmmaWay : int32_t {
   MmaSync,       ///< mma.sync.m16n8k16, by each of the four warps
   FromRegisters, ///< wgmma.m64n8k16, A in registers
-  FromShared     ///< the same, A in shared memory
+  FromShared     ///< wgmma.m64n8k16, A in shared memory
 };
 constexpr int32_t wgmmaWayCount = 3;
 struct WgmmaArguments {
-  const uint16_t *a; ///< [tile][wgmmaRows][16 * steps], numbers of 16 bits
+  /// [tile][wgmmaRows][16 * steps], 16-bit numbers.
+  const uint16_t *a;
   const uint16_t *b; ///< [tile][wgmmaColumns][16 * steps]
   float *d;          ///< [tile][way][wgmmaRows][wgmmaColumns]
   int64_t steps;     ///< 1, 2, or a multiple of 8

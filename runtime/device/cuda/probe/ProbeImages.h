@@ -1,4 +1,4 @@
-//===- ProbeImages.h - the probe's kernels, as bytes ----------------------===//
+//===- ProbeImages.h - the images of the probe's kernels ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 
 namespace sluice::cuda {
 
-/// One image, for sm_90a alone; none where the program was built without nvcc.
-/// Thread-safe.
+/// Returns one image, for sm_90a alone; none if the program was built without
+/// nvcc. Thread-safe.
 std::span<const KernelImage> probeImages();
 
 } // namespace sluice::cuda

@@ -1,4 +1,4 @@
-//===- ProbeKernels.h - the probe's kernels, by name ----------------------===//
+//===- ProbeKernels.h - the names of the probe's kernels ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,8 +10,8 @@
 
 #include "runtime/device/cuda/probe/ProbeABI.h"
 
-/// make(name, Arguments, threads) for each kernel sluice_probe_<name>; threads
-/// are those of its blocks.
+/// make(name, Arguments, threads) for each kernel sluice_probe_<name>, whose
+/// blocks have `threads` threads.
 #define SLUICE_FOR_EACH_PROBE_KERNEL(make)                                     \
   make(empty, RowArguments, rowThreads) make(row, RowArguments, rowThreads)    \
       make(wide_row, RowArguments, rowThreads)                                 \

@@ -19,12 +19,12 @@ using ProbeJson = nlohmann::ordered_json;
 using bench::Lab;
 using bench::Times;
 
-/// One part's lines.
+/// Prints and counts the lines of one part.
 class Report {
 public:
   Report(const char *part, const PrintLine &print) : part(part), print(print) {}
 
-  /// Prints what was found, with the part's name before it.
+  /// Prints a result, with the part's name before it.
   void add(const ProbeJson &fields, bool holds) {
     ProbeJson line = {{"part", part}};
     line.update(fields);
@@ -36,21 +36,22 @@ public:
   }
 
   int lines = 0, wrong = 0;
-  std::string firstWrong; ///< its case
+  std::string firstWrong; ///< the case of the first wrong line
 
 private:
   const char *part;
   const PrintLine &print;
 };
 
-/// What the parts work with.
+/// The device and the settings for all parts.
 struct Bench {
   Device &device;
   KernelLibrary &kernels;
   bool isTiny;
 };
 
-/// Each returns the device's error. They leave its options as they were.
+/// Each runs one part and returns the device's error. They leave the device's
+/// options unchanged.
 Status probeChains(const Bench &bench, Report &report);
 Status probeStreams(const Bench &bench, Report &report);
 Status probeGridBarriers(const Bench &bench, Report &report);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Included by ProbePrimitives.cuh, which says what each function does. For
-// sm_90a. What is said of instructions here is of NVIDIA's "Parallel Thread
+// Included by ProbePrimitives.cuh, which describes the functions. For sm_90a.
+// What comments say about instructions is from NVIDIA's "Parallel Thread
 // Execution ISA", sections mbarrier, cp.async.bulk, wgmma and Memory
 // Consistency Model.
 //
@@ -35,8 +35,8 @@ SLUICE_DEVICE uint32_t loadAcquire(const uint32_t *p) {
   return value;
 }
 
-/// Releases are cumulative: also what other threads have written before a
-/// barrier that this one has passed is visible to who acquires.
+/// Releases are cumulative: a thread that acquires also sees what other threads
+/// have written before a barrier that this thread has passed.
 SLUICE_DEVICE void addRelease(uint32_t *p, uint32_t n) {
   asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(p), "r"(n)
                : "memory");
@@ -49,15 +49,15 @@ SLUICE_DEVICE void initialiseBarrier(uint64_t *barrier, uint32_t arrivals) {
       : "memory");
 }
 
-/// Writes of a thread go through the generic proxy; bulk copies and wgmma
-/// access shared memory through another one, and without this fence may miss
-/// them.
+/// Orders a thread's writes, which go through the generic proxy, before
+/// accesses of bulk copies and wgmma, which go through another proxy and may
+/// miss the writes without this fence.
 SLUICE_DEVICE void fenceAsyncProxy() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/// Releases what the thread has done before, of the block, as both arrivals do
-/// by default: its reads of a piece stand before the copy that overwrites it.
+/// Releases, at block scope, what the thread has done before, as both arrivals
+/// do by default: its reads of a piece come before the copy that overwrites it.
 SLUICE_DEVICE void arrive(uint64_t *barrier) {
   asm volatile(
       "mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(sharedAddress(barrier))
@@ -65,7 +65,7 @@ SLUICE_DEVICE void arrive(uint64_t *barrier) {
 }
 
 /// The bytes are added to what the phase waits for before the arrival counts,
-/// so it cannot end between the two.
+/// so the phase cannot end between the two.
 SLUICE_DEVICE void arriveExpecting(uint64_t *barrier, uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
                    sharedAddress(barrier)),
@@ -73,8 +73,8 @@ SLUICE_DEVICE void arriveExpecting(uint64_t *barrier, uint32_t bytes) {
                : "memory");
 }
 
-/// To a cluster's shared memory, in which a block's own has the addresses that
-/// it has in the block.
+/// Copies to the shared memory of a cluster, in which a block's own memory has
+/// the same addresses as in the block.
 SLUICE_DEVICE void copyBulk(void *shared, const void *global, uint32_t bytes,
                             uint64_t *barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::"
@@ -83,9 +83,8 @@ SLUICE_DEVICE void copyBulk(void *shared, const void *global, uint32_t bytes,
                : "memory");
 }
 
-/// Both acquire, of the block, by default: what the copies have written is
-/// visible to the thread that sees the phase's end, which needs no fence for
-/// it.
+/// Both acquire, at block scope, by default: the copied bytes are visible to
+/// the thread that sees the end of the phase, which needs no fence for that.
 #define SLUICE_PHASE(instruction)                                              \
   uint32_t ended;                                                              \
   asm volatile("{\n\t"                                                         \
@@ -106,11 +105,11 @@ SLUICE_DEVICE bool tryPhase(uint64_t *barrier, uint32_t parity) {
 }
 #undef SLUICE_PHASE
 
-/// Bits 0-13: the address; 16-29 and 32-45: the two distances, all of them in
-/// units of 16 bytes and of 18 bits; 49-51, a base for swizzled patterns, and
-/// 62-63, the swizzle, are 0: none. Without a swizzle the leading distance is
-/// that of core matrices along the features, and the stride that along the
-/// rows, of a factor whose features lie side by side (K-major).
+/// Bits 0-13 are the address, 16-29 and 32-45 the two distances; all of them
+/// are 18-bit numbers in units of 16 bytes. Bits 49-51, a base for swizzled
+/// patterns, and 62-63, the swizzle, are 0 for none. Without a swizzle the
+/// leading distance is that of core matrices along the features, and the stride
+/// that along the rows, for a factor whose features are adjacent (K-major).
 SLUICE_DEVICE uint64_t matrixDescriptor(const void *shared,
                                         uint32_t leadingBytes,
                                         uint32_t strideBytes) {
@@ -128,18 +127,19 @@ SLUICE_DEVICE uint64_t matrixDescriptor(const void *shared,
   "wgmma.mma_async.sync.aligned.m64n8k16.f32." type "." type                   \
   " {%0,%1,%2,%3}, " a "\n\t"                                                  \
   "}"
-/// A in registers %4-%7, B's descriptor in %8; nothing negated, B not turned.
+/// A is in registers %4-%7, B's descriptor in %8; nothing is negated, and B is
+/// not transposed.
 #define SLUICE_WGMMA_REGISTERS(type)                                           \
   SLUICE_WGMMA(type, "{%4,%5,%6,%7}, %8, accumulate, 1, 1, 0;")
-/// Descriptors in %4 and %5; nothing negated, neither turned.
+/// The descriptors are in %4 and %5; nothing is negated or transposed.
 #define SLUICE_WGMMA_SHARED(type)                                              \
   SLUICE_WGMMA(type, "%4, %5, accumulate, 1, 1, 0, 0;")
 
 class MatrixProducts {
 public:
-  /// Orders accesses of registers before it with those of the products behind
-  /// it. d is an operand so that the compiler, which does not know that, writes
-  /// it before.
+  /// Orders earlier accesses of registers before those of the following
+  /// products. d is an operand so that the compiler, which does not know this,
+  /// writes it before.
   SLUICE_MEMBER void begin(float (&d)[4]) {
     asm volatile("wgmma.fence.sync.aligned;"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])::"memory");
@@ -172,7 +172,7 @@ public:
                    : "memory");
   }
 
-  /// d is an operand of the wait so that the compiler reads it behind.
+  /// d is an operand of the wait so that the compiler reads it afterwards.
   SLUICE_MEMBER void finish(float (&d)[4]) {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
     asm volatile("wgmma.wait_group.sync.aligned 0;"

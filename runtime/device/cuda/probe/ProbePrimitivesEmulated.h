@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Included by ProbePrimitives.cuh, which says what each function does.
+// Included by ProbePrimitives.cuh, which describes the functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ SLUICE_DEVICE Vector4 loadStreaming(const void *p,
   return *static_cast<const Vector4 *>(p);
 }
 
-/// Others run in between, who may be about to write it.
+/// Lets other threads run after the load, which may be about to write the word.
 SLUICE_DEVICE uint32_t loadAcquire(const uint32_t *p) {
   const uint32_t value = *p;
   emulator::yield();
@@ -58,7 +58,7 @@ SLUICE_DEVICE bool tryPhase(uint64_t *barrier, uint32_t parity,
   return testPhase(barrier, parity, where);
 }
 
-/// As the hardware's; the address is the distance from the block's shared
+/// Like the hardware's, but the address is an offset in the block's shared
 /// memory.
 SLUICE_DEVICE uint64_t matrixDescriptor(const void *shared,
                                         uint32_t leadingBytes,
@@ -69,7 +69,7 @@ SLUICE_DEVICE uint64_t matrixDescriptor(const void *shared,
          uint64_t{strideBytes >> 4} << 32;
 }
 
-/// A number of the matrix that a descriptor describes.
+/// Returns a number of the matrix that a descriptor describes.
 template <float convert(uint16_t)>
 SLUICE_DEVICE float describedNumber(uint64_t descriptor, int row, int feature) {
   auto bytes = [&](int firstBit) {
@@ -82,15 +82,15 @@ SLUICE_DEVICE float describedNumber(uint64_t descriptor, int row, int feature) {
   return convert(bits);
 }
 
-/// A product that has been asked for, of one lane.
+/// One lane's part of a requested product.
 struct GroupProduct {
   float *d = nullptr;
-  const uint32_t *a = nullptr; ///< null: in shared memory
+  const uint32_t *a = nullptr; ///< null if A is in shared memory
   uint64_t aDescriptor = 0, bDescriptor = 0;
-  int firstRow = 0; ///< of the warp
+  int firstRow = 0; ///< the warp's first row
 };
 
-/// The warp's 16 rows of a product.
+/// Computes the warp's 16 rows of a product.
 template <float convert(uint16_t)>
 SLUICE_DEVICE void multiplyGroup(void *const *lanes) {
   const auto &first = *static_cast<GroupProduct *>(lanes[0]);
@@ -105,8 +105,8 @@ SLUICE_DEVICE void multiplyGroup(void *const *lanes) {
   }
   for (int lane = 0; lane < 32 && first.a; ++lane)
     for (int i = 0; i < 8; ++i) {
-      // Register i / 2: rows g and g + 8 of features 2 t and up, then of those
-      // that are eight more.
+      // Register i / 2 holds rows g and g + 8, first of the features from 2 t
+      // on, then of those eight higher.
       const uint32_t pair = static_cast<GroupProduct *>(lanes[lane])->a[i / 2];
       a[lane / 4 + i / 2 % 2 * 8][lane % 4 * 2 + i / 4 * 8 + i % 2] =
           convert(uint16_t(pair >> 16 * (i % 2)));
@@ -118,8 +118,8 @@ SLUICE_DEVICE void multiplyGroup(void *const *lanes) {
     }
 }
 
-/// Keeps what is asked for until finish(). In between an accumulator is not a
-/// number.
+/// Keeps the requested products until finish(). Until then the accumulators are
+/// NaN.
 class MatrixProducts {
 public:
   void begin(float (&)[4], Site where = Site::current()) {
@@ -176,7 +176,7 @@ private:
   }
 
   Open open[max];
-  float before[4]; ///< what the accumulators were
+  float before[4]; ///< the accumulators before the products
   int count = 0;
   bool begun = false;
 };

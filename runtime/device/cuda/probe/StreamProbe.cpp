@@ -1,12 +1,12 @@
-//===- StreamProbe.cpp - how fast memory is read, by which instructions ---===//
+//===- StreamProbe.cpp - the speed of instructions that read memory -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// More memory than any cache holds is read once. Word i of it is i, so the sum
-// over all words is known, and a piece that is missed or read twice shows.
+// Reads more memory than any cache holds, once. Word i of it is i, so the sum
+// over all words is known, and shows if a piece is missed or read twice.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,24 +22,24 @@ using namespace sluice::cuda::probe;
 
 namespace {
 
-/// What one block has, where blocks do not stay: about a part of a product of
-/// few rows.
+/// Bytes of one block if blocks do not stay resident: about a part of a product
+/// of few rows.
 constexpr int64_t runBytes = 128 << 10;
 
-/// Of dynamic shared memory a multiprocessor has 1 KiB more than the largest
-/// block may ask for, and each block costs so much besides.
+/// A multiprocessor has 1 KiB more dynamic shared memory than the largest block
+/// may request, and each block takes that much in addition.
 constexpr int32_t blockOverhead = 1 << 10;
 
-/// A kernel, as it is to be launched.
+/// A kernel and the way to launch it.
 struct Method {
   std::string name;
   std::string kernel;
   int32_t threads;
-  int32_t warps; ///< that write sums
+  int32_t warps; ///< warps that write sums
   int32_t pieceBytes;
   int32_t stages = 1;
   int32_t sharedBytes = 0;
-  int32_t bytesInFlight = 0; ///< of a block
+  int32_t bytesInFlight = 0; ///< bytes of a block in flight
 };
 
 Method loadMethod(int32_t loads) {
@@ -78,7 +78,7 @@ Method bulkMethod(int32_t pieceBytes, int32_t ringBytes) {
           stages * pieceBytes};
 }
 
-/// Methods of which so many blocks fit on a multiprocessor.
+/// Returns the methods of which that many blocks fit on a multiprocessor.
 std::vector<Method> methodsFor(int32_t blocksPerMultiprocessor,
                                int32_t sharedBytes) {
   const int32_t max =
@@ -87,7 +87,7 @@ std::vector<Method> methodsFor(int32_t blocksPerMultiprocessor,
   for (int32_t stages : {3, 4})
     if (asyncSharedBytes(stages) <= max)
       methods.push_back(asyncMethod(stages));
-  // As large a ring as fits in pieces of each size, but not more than that.
+  // The largest ring that fits, for each size of pieces, up to a limit.
   constexpr int32_t largestPiece = 16 << 10, largestRing = 64 << 10;
   const int32_t ring =
       std::min(largestRing, (max - 1024) / largestPiece * largestPiece);
@@ -112,7 +112,8 @@ public:
         fillThreads, 0, fill)});
   }
 
-  /// `blocksPerMultiprocessor` 0: each block has a run of its own.
+  /// Runs a method. If `blocksPerMultiprocessor` is 0, each block has
+  /// contiguous bytes of its own.
   Status run(const Method &method, int32_t blocksPerMultiprocessor,
              Report &report) {
     StreamArguments arguments = {};
@@ -169,8 +170,8 @@ private:
                isRight);
   }
 
-  /// Of the grid with the most sums: runs, added up by eight warps each; or all
-  /// blocks that can be resident.
+  /// Returns the room for the sums of the grid with the most: blocks with
+  /// contiguous bytes, of eight warps each; or all blocks that can be resident.
   uint64_t sumBytes() const {
     constexpr int64_t maxWarps = loadThreads / 32, maxResident = 4;
     const int64_t blocks =
@@ -184,7 +185,7 @@ private:
     return std::accumulate(parts.begin(), parts.end(), uint64_t{0});
   }
 
-  /// 0 + 1 + ... + (words - 1); there are fewer than 2^32.
+  /// Returns 0 + 1 + ... + (words - 1); there are fewer than 2^32 words.
   uint64_t expectedSum() const {
     const auto words = static_cast<uint64_t>(bytes) / 4;
     return words / 2 * (words - 1);

@@ -1,4 +1,4 @@
-//===- Streams.cuh - memory that is read once -----------------------------===//
+//===- Streams.cuh - kernels that read memory once ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -39,7 +39,7 @@ SLUICE_DEVICE void storeWarpSum(const StreamArguments &arg, uint64_t sum,
     arg.sums[int64_t(blockX()) * warps + warpIndex()] = sum;
 }
 
-/// By loads into registers.
+/// Reads by loads into registers.
 template <int loads>
 SLUICE_DEVICE void streamLoads(const StreamArguments &arg) {
   launchDependents();
@@ -49,7 +49,7 @@ SLUICE_DEVICE void streamLoads(const StreamArguments &arg) {
   const uint8_t *from =
       arg.from + share.first * pieceBytes + threadIndex() * 16;
   uint64_t sum = 0;
-  // Unrolled, it would have loads of several pieces in flight.
+  // Unrolling would put loads of several pieces in flight.
 #pragma unroll 1
   for (int64_t i = 0; i < share.count; ++i) {
     Vector4 values[loads];
@@ -64,9 +64,9 @@ SLUICE_DEVICE void streamLoads(const StreamArguments &arg) {
   storeWarpSum(arg, sum, loadThreads / 32);
 }
 
-/// By cp.async, in the order of sluice_linear_*: each warp copies a tile of its
-/// own into each stage, and a barrier stands between a stage's being read and
-/// its being filled again.
+/// Reads by cp.async, in the order of sluice_linear_*: each warp copies a tile
+/// of its own into each stage, and a barrier separates the reading of a stage
+/// from filling it again.
 template <int stages> class AsyncStream {
 public:
   SLUICE_MEMBER static void run(const StreamArguments &arg) {
@@ -94,8 +94,8 @@ private:
     int stage = 0;
     for (int64_t i = 0; i < share.count; ++i) {
       copyAsyncWait<stages - 2>();
-      // Now the piece is there for all, and nobody reads the stage of the one
-      // before any more, which is filled again.
+      // Now all threads can read the piece, and no thread reads the stage of
+      // the previous piece any more, which is filled again.
       syncThreads();
       copyPiece(i + stages - 1, stage == 0 ? stages - 1 : stage - 1);
       const uint8_t *tile = tileOf(stage);
@@ -112,7 +112,8 @@ private:
     return sharedMemory() + stage * asyncPieceBytes + warp * tileBytes;
   }
 
-  /// A group of copies in any case: how many there are tells which are there.
+  /// Makes a group of copies in any case, since the number of groups tells
+  /// which copies have arrived.
   SLUICE_MEMBER void copyPiece(int64_t i, int stage) {
     if (i < share.count) {
       const uint8_t *from =
@@ -127,10 +128,11 @@ private:
   }
 };
 
-/// By bulk copies into a ring of pieces. One thread asks for them, four warps
-/// add up. Each piece has two barriers: `full`, with one arrival and the
-/// piece's bytes, and `empty`, with an arrival of each warp that has read it.
-/// Both go through one phase a turn of the ring, so a turn's parity names them.
+/// Reads by bulk copies into a ring of pieces. One thread requests the copies,
+/// four warps add up. Each piece has two barriers: `full`, with one arrival and
+/// the piece's bytes, and `empty`, with an arrival of each warp that has read
+/// it. Both go through one phase in each turn of the ring, so the turn's parity
+/// names the phase.
 class BulkStream {
 public:
   SLUICE_MEMBER static void run(const StreamArguments &arg) {
@@ -169,12 +171,12 @@ private:
 
   SLUICE_MEMBER void produce() {
     int32_t stage = 0;
-    uint32_t turn = 0; // its parity
+    uint32_t turn = 0; // the parity of the turn
     const uint8_t *from = arg.from + share.first * arg.pieceBytes;
     for (int64_t i = 0; i < share.count; ++i) {
-      // The turn before this one has been read. In the first turn that is the
-      // phase before a barrier's first, which counts as ended. The reads were
-      // done when their warps arrived, so no fence of proxies is needed.
+      // Waits until the previous turn has been read. In the first turn that is
+      // the phase before a barrier's first, which counts as ended. The reads
+      // were done when their warps arrived, so no proxy fence is needed.
       if (!awaitPhase(empty + stage, turn ^ 1))
         return;
       arriveExpecting(full + stage, uint32_t(arg.pieceBytes));
@@ -185,7 +187,7 @@ private:
     }
   }
 
-  /// All bits, if a piece has not come.
+  /// Returns the sum, or all bits if a piece has not arrived.
   SLUICE_MEMBER uint64_t sum() {
     const int32_t share4 = arg.pieceBytes / bulkWarps;
     const uint32_t lane = laneIndex();
@@ -193,8 +195,8 @@ private:
     uint32_t turn = 0;
     uint64_t sum = 0;
     for (int64_t i = 0; i < share.count; ++i) {
-      // Each lane sees the end of the phase, and so the bytes, by itself; the
-      // vote keeps the warp together where one gives up.
+      // Each lane sees the end of the phase, and so the bytes, by itself. The
+      // vote keeps the warp together if a lane gives up.
       if (voteOf(awaitPhase(full + stage, turn)) != 0xffffffffu)
         return ~uint64_t(0);
       const uint8_t *piece = sharedMemory() + stage * arg.pieceBytes +

@@ -13,8 +13,8 @@
 
 namespace sluice::cuda::probe {
 
-/// See WgmmaArguments. With g = lane / 4 and t = lane % 4 a lane has, of warp w
-/// and in all three ways,
+/// Computes a tile in all three ways; see WgmmaArguments. With g = lane / 4 and
+/// t = lane % 4, a lane of warp w has
 ///   of A: rows 16 w + g, 16 w + g + 8 at features 2 t, 2 t + 1, and then both
 ///         at features 2 t + 8, 2 t + 9: the first factor of mma.m16n8k16,
 ///         which is also that of wgmma.m64n8k16 in registers;
@@ -37,17 +37,17 @@ public:
   }
 
 private:
-  /// Core matrices of 8 rows by 8 features, 128 bytes. The two of a step lie
-  /// side by side, and so eight rows of a step take 256 bytes.
+  /// Core matrices of 8 rows by 8 features have 128 bytes. The two of a step
+  /// are adjacent, so eight rows of a step take 256 bytes.
   static constexpr uint32_t coreBytes = 128;
   static constexpr uint32_t groupBytes = 2 * coreBytes;
   static constexpr int32_t aStepBytes = wgmmaRows / 8 * groupBytes;
   static constexpr int32_t bStepBytes = wgmmaColumns / 8 * groupBytes;
 
-  const uint16_t *a, *b; ///< the tile's
+  const uint16_t *a, *b; ///< the factors of the tile
   float *d;
   int32_t steps;
-  uint32_t row;  ///< the first that the lane has of A and D
+  uint32_t row;  ///< the lane's first row of A and D
   uint32_t pair; ///< 2 t
   uint8_t *sharedA, *sharedB;
 
@@ -63,12 +63,13 @@ private:
 
   SLUICE_MEMBER int32_t features() const { return 16 * steps; }
 
-  /// Both factors into shared memory, as the descriptors say.
+  /// Copies both factors to shared memory, in the layout of the descriptors.
   SLUICE_MEMBER void stage() {
     stageRows(a, wgmmaRows, sharedA, aStepBytes);
     stageRows(b, wgmmaColumns, sharedB, bStepBytes);
-    // Written as threads write, read as wgmma reads: each thread fences what it
-    // has written, and then all wait for all.
+    // Threads write through one proxy and wgmma reads through another: each
+    // thread fences what it has written, and then all threads wait for each
+    // other.
     fenceAsyncProxy();
     syncThreads();
   }
@@ -112,7 +113,7 @@ private:
     store(WgmmaWay::MmaSync, sum);
   }
 
-  /// `batch` products are in flight together.
+  /// Keeps `batch` products in flight together.
   template <int batch> SLUICE_MEMBER void multiplyByGroup() {
     MatrixProducts products;
     float sum[4] = {0, 0, 0, 0};

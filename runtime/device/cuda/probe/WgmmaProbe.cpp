@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The same tiles by both. That products of integers are exact shows that each
-// number went where it was meant to, without which nothing else is told. That a
-// result's bits depend on its row and column alone, not on their place nor on
-// the others, is what the kernels rest on: so it has to hold. Whether the bits
-// of the two are the same has not.
+// Multiplies the same tiles by both instructions. If products of integers are
+// exact, each number went where it was meant to go; the other results mean
+// nothing otherwise. The kernels rely on a result's bits depending only on its
+// row and column, and not on their place or on other rows and columns, so that
+// must hold. The bits of the two instructions need not be the same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ namespace {
 constexpr const char *instructions[wgmmaWayCount] = {
     "mma.sync", "wgmma, A in registers", "wgmma, A in shared memory"};
 
-/// What the kernel has made of the tiles.
+/// The kernel's results for the tiles.
 class Results {
 public:
   explicit Results(std::vector<float> values) : values(std::move(values)) {}
@@ -47,7 +47,7 @@ bool sameBits(float a, float b) {
   return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
 }
 
-/// What a way's results show.
+/// The findings about one way's results.
 struct Found {
   bool integersAreExact = true;
   int64_t elements = 0, movedUnequal = 0, companyUnequal = 0;
@@ -101,7 +101,7 @@ private:
     for (int32_t k = 0; k < tiles.features(); ++k)
       magnitudes += std::abs(double{tiles.aValue(tile, row, k)} *
                              tiles.bValue(tile, column, k));
-    // What is not a number is larger than all.
+    // A NaN counts as the largest difference.
     found.largestDifference =
         std::max(found.largestDifference,
                  std::isnan(difference) ? HUGE_VAL : difference);
@@ -114,7 +114,7 @@ private:
   const Results &results;
 };
 
-/// JSON has no infinity.
+/// Returns a number for JSON, which has no infinity.
 ProbeJson numberOf(double value) {
   return std::isfinite(value) ? ProbeJson(value) : ProbeJson("infinite");
 }

@@ -1,4 +1,4 @@
-//===- WgmmaTiles.cpp - factors that tell how a product is added up -------===//
+//===- WgmmaTiles.cpp - factors that show how a product is summed ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,8 +38,8 @@ public:
     forEach(tile, [&](uint16_t &number) { number = mixed(); });
   }
 
-  /// Feature k + distance of A is feature k's, and of B its negative, or that
-  /// with another last bit.
+  /// Feature k + distance of A equals feature k, and that of B is the negative
+  /// of feature k, or that with another last bit.
   void makeCancelling(int32_t tile, int32_t distance) {
     makeMixed(tile);
     for (int32_t k = 0; k < tiles.features(); ++k) {
@@ -91,7 +91,8 @@ private:
     return tiles.isBfloat ? floatToBfloat(value) : floatToHalf(value);
   }
 
-  /// Products of f16 stay below 2^12, those of bf16 below 2^22.
+  /// Returns a number of mixed magnitude. Products of f16 stay below 2^12,
+  /// those of bf16 below 2^22.
   uint16_t mixed() {
     const int32_t max = tiles.isBfloat ? 10 : 5, min = -2 * max;
     const auto magnitudes = static_cast<uint64_t>(max - min) + 1;
@@ -135,7 +136,8 @@ WgmmaTiles::WgmmaTiles(bool isBfloat, int32_t steps, int32_t each)
   for (int32_t tile = 0; tile < each; ++tile) {
     maker.makeIntegers(tile);
     maker.makeMixed(each + tile);
-    // In the same step, and where there are two, from one to the next.
+    // Cancels in the same step, or if there are two steps, from one to the
+    // next.
     const bool isNext = steps > 1 && tile % 2 == 1;
     maker.makeCancelling(2 * each + tile, isNext ? 16 : 1);
   }

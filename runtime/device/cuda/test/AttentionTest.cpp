@@ -1,12 +1,13 @@
-//===- AttentionTest.cpp - cache and attention, in the emulator -----------===//
+//===- AttentionTest.cpp - the cache and attention, in the emulator -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Against the definition in double precision that the CPU's kernels are tested
-// against as well, and bit for bit: by spans, by tiles, with any batch mates.
+// Compares attention with the definition in double precision that the CPU's
+// kernels are tested against, too, and compares it bit for bit with spans, with
+// tiles and with any batch mates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +27,7 @@ using emulator::Order;
 
 namespace {
 
-/// Of as many heads as a shape with alibi has here.
+/// Slopes for as many heads as the shapes with alibi have here.
 constexpr float slopes[20] = {
     0.5f, 0.25f, 0.125f, 0.0625f, 0.03125f, 0.01f, 0.4f,  0.2f, 0.1f,   0.05f,
     0.3f, 0.15f, 0.075f, 0.6f,    0.35f,    0.02f, 0.45f, 0.7f, 0.055f, 0.08f};
@@ -51,7 +52,7 @@ class AttentionKernelTest : public testing::TestWithParam<int> {
 protected:
   CacheKind kind() const { return CacheKind(GetParam()); }
 
-  /// The cache of sequences of these lengths.
+  /// Returns the cache of sequences of these lengths.
   CacheModel filled(const Shape &shape, const std::vector<int32_t> &lengths) {
     int32_t longest = *std::max_element(lengths.begin(), lengths.end());
     CacheModel cache(kind(), shape.kvHeads, shape.headDim,
@@ -90,8 +91,8 @@ TEST_P(AttentionKernelTest, StoresEachNumberRounded) {
     auto k = randomFloats(random, rows.size() * size_t(2 * headDim), 1e-3f);
     auto v = randomFloats(random, k.size(), 300);
     cache.append(rows, k, v);
-    // Half a last place of the number; e4m3: or of the smallest, beside the
-    // token's largest.
+    // Half a last place of the number; for e4m3, at least of the smallest
+    // number beside the token's largest.
     float share = kind() == CacheKind::F16    ? 0x1p-11f
                   : kind() == CacheKind::BF16 ? 0x1p-8f
                                               : 0x1p-4f;
@@ -124,7 +125,7 @@ TEST_P(AttentionKernelTest, TheLargestNumbersAreStoredAsTheLargest) {
   EXPECT_EQ(keys[10 * 64 + 5], max);
   EXPECT_GE(keys[10 * 64 + 6], std::min(max, 1.9e38f));
   EXPECT_EQ(cache.stored(true, 0, 32)[10 * 64 + 63], -max);
-  // Who does not see the token multiplies it by a probability of 0.
+  // Rows that do not see the token multiply it by a probability of 0.
   std::vector<float> after = cache.attend(params, rows, q);
   EXPECT_TRUE(sameBits<float>(after, before));
 }
@@ -142,7 +143,7 @@ TEST_P(AttentionKernelTest, AgreesWithTheDefinition) {
       rows.push_back({int32_t(i), lengths[i] - 1});
     auto q = queries(shape, rows.size());
     std::vector<float> out = cache.attend(params, rows, q);
-    // Queries and probabilities are rounded to the bits of the format.
+    // Queries and probabilities are rounded to the precision of the format.
     double room = kind() == CacheKind::F16 ? 0x1p-10 : 0x1p-7;
     size_t rowFloats = size_t(shape.heads * shape.headDim);
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -170,7 +171,8 @@ TEST_P(AttentionKernelTest, TilesHaveTheBitsOfSpans) {
     SluiceAttention params = paramsOf(shape);
     int32_t tile =
         tileRows(cacheDim(shape.headDim), shape.heads / shape.kvHeads);
-    // Two tiles of a prompt, some rows that are no tile, one row of another.
+    // Two tiles of a prompt, some rows that fill no tile, and one row of
+    // another sequence.
     std::vector<StepRow> rows;
     for (int32_t i = 0; i < 2 * tile + tile / 2; ++i)
       rows.push_back({0, 120 + i});
@@ -196,7 +198,7 @@ TEST_P(AttentionKernelTest, RowsWithOnePlaceForAllSpansHaveTheSameBits) {
     const std::vector<StepRow> rows = {{2, 128}, {0, 699}, {1, 4}, {0, 511}};
     auto q = queries(shape, rows.size());
     std::vector<float> want = cache.attend(params, rows, q);
-    // Of the last rows on: 4 spans, 1, 6 and 2.
+    // From the last row on, the rows have 4 spans, 1, 6 and 2.
     for (int32_t places : {0, 4, 9, 11, 13}) {
       AttendWay way = {false, 2, 6, Order::Shuffled, 0, places};
       ASSERT_TRUE(sameBits<float>(cache.attend(params, rows, q, way), want))
@@ -205,7 +207,7 @@ TEST_P(AttentionKernelTest, RowsWithOnePlaceForAllSpansHaveTheSameBits) {
   }
 }
 
-/// A block has one row behind another, tiles and rows in none mixed, and rows
+/// A block goes over several rows: rows in tiles, rows in no tile, and rows
 /// whose spans one warp adds up.
 TEST_P(AttentionKernelTest, BlocksThatGoOverRowsGiveTheSameBits) {
   const Shape shapes[] = {{8, 1, 64, 0, 0, false},
@@ -214,8 +216,8 @@ TEST_P(AttentionKernelTest, BlocksThatGoOverRowsGiveTheSameBits) {
   for (const Shape &shape : shapes) {
     CacheModel cache = filled(shape, {200, 37, 300});
     SluiceAttention params = paramsOf(shape);
-    // Eight rows that are no tile, 16 that are whole ones or nearly, and eleven
-    // that are none.
+    // Eight rows in no tile, 16 rows in whole tiles or nearly whole ones, and
+    // eleven rows in no tile.
     std::vector<StepRow> rows;
     for (int32_t i = 0; i < 5; ++i)
       rows.push_back({2, 299 - 50 * i});
@@ -239,7 +241,7 @@ TEST_P(AttentionKernelTest, BlocksThatGoOverRowsGiveTheSameBits) {
   }
 }
 
-/// More than a warp looks at together.
+/// There are more rows than a warp looks at together.
 TEST_P(AttentionKernelTest, ManyRowsInTilesAreGoneOver) {
   Shape shape = {8, 1, 64, 0, 0, false};
   CacheModel cache = filled(shape, {90, 20});
@@ -258,8 +260,8 @@ TEST_P(AttentionKernelTest, ManyRowsInTilesAreGoneOver) {
   }
 }
 
-/// Rows that have left are holes that the last rows come to: tiles are broken
-/// up, and others may arise.
+/// The last rows move into the holes of rows that have left. So tiles are
+/// broken up, and others may arise.
 TEST_P(AttentionKernelTest, WhoeverHasLeftEachRowIsComputedOnce) {
   Shape shape = {8, 1, 64, 0, 0, false};
   CacheModel cache = filled(shape, {150, 37});
@@ -274,8 +276,8 @@ TEST_P(AttentionKernelTest, WhoeverHasLeftEachRowIsComputedOnce) {
   const std::vector<float> all = cache.attend(params, rows, q);
   const size_t rowFloats = size_t(shape.heads * shape.headDim);
   std::vector<std::vector<uint8_t>> whoLives(6);
-  // The first ones have left, so many that the last tile goes to their places;
-  // or one, and the last row is in a tile no more.
+  // So many of the first rows have left that the last tile moves to their
+  // places; or one row has left, and the last row is in no tile any more.
   for (size_t i = 0; i < rows.size(); ++i) {
     whoLives[0].push_back(i >= tile);
     whoLives[1].push_back(i != 2);
@@ -321,7 +323,7 @@ TEST_P(AttentionKernelTest, MoreSpansThanThreadsAreMergedInOrder) {
                               cache.stored(true, 0, tokens), tokens - 1);
   for (size_t i = 0; i < out.size(); ++i)
     EXPECT_NEAR(out[i], want[i], 3 * 0x1p-10) << i;
-  // One merge after another.
+  // These places make one merge after another.
   std::vector<float> serial = cache.attend(
       params, {{0, tokens - 1}}, q, {false, 1, 1, Order::Ascending, 0, 0});
   EXPECT_TRUE(sameBits<float>(serial, out));
@@ -406,7 +408,8 @@ TEST(PageCopyTest, CopiesAreMadeInOrderInEveryLayer) {
     layers[i] = {caches[i].data(), pageBytes[i]};
     want[i] = caches[i].values();
   }
-  // The second reads what the first has written, the third overwrites it.
+  // The second copy reads what the first has written, and the third overwrites
+  // it.
   const std::vector<int32_t> list = {0, 3, 3, 4, 1, 3, 5, 0};
   for (size_t copy = 0; copy < list.size(); copy += 2)
     for (size_t i = 0; i < 2; ++i)
@@ -432,7 +435,7 @@ TEST(PageCopyTest, CopiesAreMadeInOrderInEveryLayer) {
 TEST(AttentionSharedTest, EveryKernelFitsIntoTheSmallestChip) {
   for (int32_t dim : {64, 128, 256}) {
     EXPECT_LE(attendSharedBytes(dim), 99 << 10);
-    // Each has 1 KiB of the system's.
+    // Each block takes 1 KiB in addition for the system.
     EXPECT_EQ((228 << 10) / (attendSharedBytes(dim) + 1024),
               attendResidentBlocks(dim));
     EXPECT_LE(tileSharedBytes(dim), 99 << 10);

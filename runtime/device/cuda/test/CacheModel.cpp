@@ -1,4 +1,4 @@
-//===- CacheModel.cpp - a layer's cache in the emulator, for tests --------===//
+//===- CacheModel.cpp - a layer's cache for tests in the emulator ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ using namespace sluice::cuda;
 
 namespace {
 
-/// Finite in every format.
+/// This byte gives finite numbers in every format.
 constexpr uint8_t leftover = 0x35;
 
 struct DeviceRows {
@@ -98,7 +98,7 @@ void CacheModel::fill(std::mt19937 &random) {
   for (size_t begin = 0; begin < bytes.size(); begin += block) {
     for (size_t at = begin; at < begin + numbers; at += 2) {
       auto bits = uint16_t(random());
-      // Sign and mantissa.
+      // Keeps sign and mantissa.
       bits = kind == CacheKind::F16    ? (bits & 0x83ff) | 0x3400
              : kind == CacheKind::BF16 ? (bits & 0x807f) | 0x3e80
                                        : (bits & 0x8787) | 0x2828;
@@ -164,8 +164,8 @@ AttendArguments CacheModel::argumentsOf(const SluiceAttention &params) const {
   return arguments;
 }
 
-/// Which rows are in tiles: whole ones, of one sequence, at positions that
-/// follow one another.
+/// Returns which rows are in tiles: whole ones, of one sequence, at consecutive
+/// positions.
 static std::vector<bool> rowsInTiles(const std::vector<StepRow> &rows,
                                      size_t tile) {
   std::vector<bool> result(rows.size());
@@ -179,15 +179,15 @@ static std::vector<bool> rowsInTiles(const std::vector<StepRow> &rows,
   return result;
 }
 
-/// What nobody has written to (a NaN that no kernel makes) since the array was
-/// made.
+/// Returns whether the value is still the NaN with which the array was created,
+/// and which no kernel makes.
 static bool isUntouched(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, 4);
   return bits == 0xffffffff;
 }
 
-/// All numbers of the rows, and no others, are in `out`.
+/// Expects that `out` has all numbers of the rows, and no other numbers.
 static void expectRows(const DeviceArray<float> &out, size_t rowFloats,
                        const std::vector<bool> &rows, const char *whose) {
   size_t wrong = 0;
@@ -198,7 +198,7 @@ static void expectRows(const DeviceArray<float> &out, size_t rowFloats,
   EXPECT_EQ(wrong, 0u) << "numbers of rows " << whose;
 }
 
-/// The rows' places, which lie in no order.
+/// Returns the rows' places, in no particular order.
 static DeviceArray<int32_t> placesOf(const std::vector<StepRow> &rows,
                                      int32_t capacity, int32_t places) {
   DeviceArray<int32_t> result{size_t(capacity)};
@@ -212,7 +212,7 @@ static DeviceArray<int32_t> placesOf(const std::vector<StepRow> &rows,
   return result;
 }
 
-/// Nothing is in the places of rows that are in tiles.
+/// Expects that the places of rows in tiles are empty.
 static void expectNoPartials(const std::vector<StepRow> &rows,
                              const std::vector<bool> &inTiles,
                              const AttendArguments &arguments) {

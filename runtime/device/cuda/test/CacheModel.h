@@ -1,4 +1,4 @@
-//===- CacheModel.h - a layer's cache in the emulator, for tests ----------===//
+//===- CacheModel.h - a layer's cache for tests in the emulator -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,53 +17,56 @@ namespace sluice::cuda {
 
 const char *kindName(CacheKind kind);
 
-/// The rows of a step: sequence and position of each.
+/// The sequence and the position of a row of a step.
 struct StepRow {
   int32_t sequence, position;
 };
 
 /// How attention is launched.
 struct AttendWay {
-  bool tiles = false; ///< chunks by tiles, all others by spans; else by spans
+  /// Whether tiles compute chunks; spans compute all other rows.
+  bool tiles = false;
   uint32_t spanBlocks = 1;
-  int32_t capacity = 0; ///< 0: the rows
+  int32_t capacity = 0; ///< 0 for the number of rows
   emulator::Order order = emulator::Order::Ascending;
-  /// Of the kernels that go over rows; 0: one for each of the capacity.
+  /// Blocks of the kernels that go over rows; 0 for one for each row of
+  /// capacity.
   int32_t rowBlocks = 0;
-  /// For spans; given to rows from the last one on, while there are enough.
+  /// Places for spans. They are given to rows from the last row on, while there
+  /// are enough.
   int32_t places = 1 << 20;
 };
 
-/// One layer's cache of some sequences, whose pages lie in no order; at first
-/// filled with finite numbers that nobody has stored.
+/// One layer's cache of some sequences, whose pages are in no particular order.
+/// At first it is filled with finite numbers that were not stored.
 class CacheModel {
 public:
   CacheModel(CacheKind kind, int32_t kvHeads, int32_t headDim,
              int32_t sequences, int32_t tokens);
 
-  /// From now on the sequence has these pages, of all that the cache has; the
-  /// table keeps those behind them.
+  /// Gives the sequence these pages, from among all pages of the cache. Later
+  /// entries of its page table stay.
   void setPages(int32_t sequence, std::span<const int32_t> held);
-  /// As the host asks for it (sluice_copy_pages).
+  /// Copies pages, launched like on the host (sluice_copy_pages).
   void copy(const std::vector<PageCopy> &copies);
-  /// Puts random numbers of magnitudes in [1/4, 1/2) everywhere. The cache has
-  /// room for no others: headDim is one of those that kernels are made for.
+  /// Fills the cache with random numbers of magnitudes in [1/4, 1/2). headDim
+  /// must be one for which kernels are made, so that the cache has no padding.
   void fill(std::mt19937 &random);
 
-  /// k[row][kvHeads][headDim] and v of the rows, and of mirrors.
+  /// Appends k[row][kvHeads][headDim] and v of the rows and of mirrors.
   void append(const std::vector<StepRow> &rows, const std::vector<float> &k,
               const std::vector<float> &v,
               const std::vector<Mirror> &mirrors = {});
 
-  /// out[row][heads][headDim]. By tiles: expects that their kernel writes the
-  /// rows that are in tiles, and no others, and that the other kernels compute
-  /// the others, and none of these.
+  /// Returns out[row][heads][headDim]. With tiles, it expects that their kernel
+  /// writes exactly the rows that are in tiles, and that the other kernels
+  /// write exactly the other rows.
   std::vector<float> attend(const SluiceAttention &params,
                             const std::vector<StepRow> &rows,
                             const std::vector<float> &q,
                             const AttendWay &way = {});
 
-  /// What is stored of a sequence, as [position][kvHeads][headDim].
+  /// Returns what is stored for a sequence, as [position][kvHeads][headDim].
   std::vector<float> stored(bool values, int32_t sequence,
                             int32_t tokens) const;
 

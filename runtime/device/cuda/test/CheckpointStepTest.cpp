@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rows die at every place of a step: the host's batch ends with the rows that
-// the device says, and what these come to has the bits that it has alone.
+// Rows die at every place of a step. The host's batch must end with the rows
+// that the device reports, and their results must have the bits that they have
+// alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,13 +36,13 @@ const TinyProgram &tiny() {
   return program;
 }
 
-/// Lets rows die before a kernel: the n-th that the device runs since it was
-/// armed.
+/// Makes rows die before a kernel: the n-th that the device runs after the
+/// killer was armed.
 struct Killer {
   std::atomic<int64_t> countdown{-1};
   std::vector<int64_t> rows;
   DeviceReaper *reaper = nullptr;
-  std::string kernel; ///< that was about to run
+  std::string kernel; ///< the kernel that was about to run
 
   emulator::EmulatedOptions options() {
     emulator::EmulatedOptions options;
@@ -55,10 +56,10 @@ struct Killer {
   }
 };
 
-/// A step of single rows, each behind a prompt of its own.
+/// A step of single rows, each after a prompt of its own.
 class CheckpointStepTest : public testing::Test {
 protected:
-  /// Logits of each request, which nobody shares a step with.
+  /// Returns the logits of each request, computed without batch mates.
   static const std::vector<RowLogits> &expected() {
     static const std::vector<RowLogits> logits = [] {
       std::vector<RowLogits> all;
@@ -74,8 +75,9 @@ protected:
     return randomTokens(4 + request, unsigned(request));
   }
 
-  /// Brings the prompts into the cache, all but their last tokens, of which the
-  /// batch is made: each with a row before it, so that rows move over holes.
+  /// Brings the prompts into the cache, except for their last tokens, of which
+  /// the batch is made. A row comes before each of these, so that rows move
+  /// over holes.
   void begin(GraphModel &model, StepBatch &batch) {
     ASSERT_NO_FATAL_FAILURE(begin(model, batch, sequences));
   }
@@ -102,7 +104,7 @@ protected:
     model.place(batch);
   }
 
-  /// What lives has the bits that it has alone.
+  /// Expects that living rows have the bits that they have alone.
   void check(GraphModel &model, const StepBatch &batch) {
     check(model, batch, expected());
   }
@@ -133,7 +135,7 @@ TEST_F(CheckpointStepTest, RowsDieBeforeEachKernelOfAStep) {
     begin(model, batch);
     DeviceReaper reaper(batch);
     killer.reaper = &reaper;
-    // The first, two in the middle and the fifth.
+    // The first row, two in the middle and the fifth.
     killer.rows = {0, 1, 4, 5, 6, 7, 8, 9};
     killer.countdown = at;
     ASSERT_TRUE(model.execute(batch, &reaper).ok());
@@ -146,7 +148,7 @@ TEST_F(CheckpointStepTest, RowsDieBeforeEachKernelOfAStep) {
     for (SequenceId id : sequences)
       model.pages().close(id);
   }
-  // Died in time, and too late.
+  // The rows have died in time, and too late.
   EXPECT_EQ(leavings, (std::set<int64_t>{4, 12}));
   EXPECT_GT(at, 40);
 }
@@ -174,9 +176,8 @@ TEST_F(CheckpointStepTest, RowsLeaveAtSeveralCheckpointsOfAStep) {
   check(model, batch);
 }
 
-/// Of a graph in which blocks go over rows: 32 rows of a prompt are a tile,
-/// until rows in front of it leave and its last ones come to their places, or
-/// all of it.
+/// In this graph blocks go over rows. 32 rows of a prompt are a tile until rows
+/// before it leave, and its last rows, or all of them, move to their places.
 TEST_F(CheckpointStepTest, ATileIsBrokenUpAndItsRowsAreComputedAlone) {
   const std::vector<std::vector<int32_t>> prompts = {randomTokens(20, 20),
                                                      randomTokens(32, 32)};
@@ -220,8 +221,8 @@ TEST_F(CheckpointStepTest, ATileIsBrokenUpAndItsRowsAreComputedAlone) {
   }
 }
 
-/// The hosts of the other members know nothing of who is dead, and their
-/// devices come to the checkpoints when they like.
+/// The hosts of the other members do not know which rows are dead, and their
+/// devices come to the checkpoints at any time.
 TEST_F(CheckpointStepTest, TheFirstMemberDecidesForItsGroup) {
   TestExchange exchange(2);
   TestGroup first(exchange, 0), second(exchange, 1);
@@ -256,8 +257,8 @@ TEST_F(CheckpointStepTest, TheFirstMemberDecidesForItsGroup) {
   }
 }
 
-/// Another member does not come to the exchange of a checkpoint: the step ends,
-/// and says which it was.
+/// If another member does not take part in the exchange of a checkpoint, the
+/// step ends, and its error says which exchange it was.
 TEST_F(CheckpointStepTest, AMemberThatDoesNotComeIsLost) {
   TestExchange exchange(2);
   TestGroup second(exchange, 1, std::chrono::milliseconds(100));
@@ -271,8 +272,8 @@ TEST_F(CheckpointStepTest, AMemberThatDoesNotComeIsLost) {
             "it has not ended within 0.1 s: another member is lost");
 }
 
-/// A step that has been left by an exception is awaited where its executor
-/// goes, and there no longer for the other member than in a step.
+/// If an exception leaves a step, the executor's destructor waits for the step,
+/// and there waits for the other member no longer than in a step.
 TEST_F(CheckpointStepTest, AMemberIsNotMissedForEverAtTheEnd) {
   class Thrower final : public DeviceReaper {
   public:
@@ -298,7 +299,8 @@ TEST_F(CheckpointStepTest, AMemberIsNotMissedForEverAtTheEnd) {
               testing::HasSubstr("another member is lost"));
 }
 
-/// That rows have left is seen while the step goes on, and not at its end.
+/// The host notices while the step goes on, and not only at its end, that rows
+/// have left.
 TEST_F(CheckpointStepTest, TheHostSeesWhenRowsLeave) {
   StepBatch batch(32, 8);
   DeviceReaper reaper(batch);
@@ -311,7 +313,7 @@ TEST_F(CheckpointStepTest, TheHostSeesWhenRowsLeave) {
   Time late{0};
   options.beforeKernel = [&](const std::string &name) {
     kill(name);
-    // Long behind the checkpoint, and before the end.
+    // This is long after the checkpoint and before the end.
     if (!armed || name != "tiny_argmax")
       return;
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -324,7 +326,7 @@ TEST_F(CheckpointStepTest, TheHostSeesWhenRowsLeave) {
   ASSERT_TRUE(model.execute(batch, &reaper).ok());
   ASSERT_EQ(reaper.seenAt.size(), 1u);
   EXPECT_LT(reaper.seenAt[0], late - std::chrono::milliseconds(100));
-  // All checkpoints of the graph; see StepGraphTest.
+  // All checkpoints of the graph; see SluiceGraphTest.cpp.
   EXPECT_EQ(reaper.passed, 11);
 }
 
@@ -346,13 +348,13 @@ TEST_F(CheckpointStepTest, NobodyIsLeft) {
     EXPECT_EQ(batch.outputs(), 0);
     EXPECT_EQ(reaper.count, 1);
     EXPECT_LE(reaper.passed, 2);
-    // And the next step is as if nothing had been.
+    // The next step has the usual results.
     EXPECT_EQ(graphLogitsAlone(model, promptOf(0), 32), expected()[0]);
   }
 }
 
-/// Logits that are wanted are there though rows in front of theirs have left,
-/// and tokens are those of the outputs that are left.
+/// Requested logits are available even if rows before theirs have left, and
+/// tokens are those of the remaining outputs.
 TEST_F(CheckpointStepTest, WantedLogitsAreFoundWhereTheirRowsCameTo) {
   StepBatch batch(32, 8);
   DeviceReaper reaper(batch);
@@ -363,7 +365,7 @@ TEST_F(CheckpointStepTest, WantedLogitsAreFoundWhereTheirRowsCameTo) {
                    killer.options());
   begin(model, batch);
   killer.countdown = 3;
-  // The last one's comes to be the third. Another one's token is drawn.
+  // The last output becomes the third. The token of another output is drawn.
   model.requests.assign(6, {.kind = OutputRequest::Greatest});
   model.requests[5] = {};
   const SamplingParams params = {.temperature = 3, .seed = 5};
@@ -392,8 +394,8 @@ TEST_F(CheckpointStepTest, WantedLogitsAreFoundWhereTheirRowsCameTo) {
   }
 }
 
-/// A row whose ancestor has left is taken out behind the step: of the others,
-/// outputs and rows that go on are still their own.
+/// A row whose ancestor has left is removed after the step. The remaining rows
+/// keep their outputs and are sent on as their own.
 TEST_F(CheckpointStepTest, OrphansAreTakenOutBehindTheStep) {
   const std::vector whole = {TinyPart::WholeWithCheckpoints};
   const std::vector two = {TinyPart::FirstStage, TinyPart::SecondStage};

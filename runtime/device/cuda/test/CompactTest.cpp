@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The same steps go through the core's bookkeeping and through the kernels: the
-// same moves, tables, outputs and mirrors come out.
+// The same steps go through the core's bookkeeping and through the kernels. The
+// moves, tables, outputs and mirrors must be the same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -110,7 +110,7 @@ protected:
     late.expectLaunch(options, "sluice_move_values", move);
   }
 
-  /// Rows die; core and device go on, and must agree.
+  /// Makes rows die. Core and device must agree afterwards.
   void kill(const std::vector<uint8_t> &livesBySlot, Order order) {
     for (int32_t row = 0; row < counts[0]; ++row)
       if (!livesBySlot[size_t(row)])
@@ -168,7 +168,7 @@ protected:
   DeviceArray<int32_t> states[4] = {
       DeviceArray<int32_t>(capacity), DeviceArray<int32_t>(capacity),
       DeviceArray<int32_t>(capacity), DeviceArray<int32_t>(capacity)};
-  /// [output at the step's begin]
+  /// [output at the step's start]
   std::vector<int32_t> firstRows = std::vector<int32_t>(capacity);
   DeviceArray<int32_t> outputRows{capacity}, outputSources{capacity},
       mirrorRows{capacity}, mirrorSequences{capacity}, moves{capacity},
@@ -176,7 +176,7 @@ protected:
   DeviceArray<uint8_t> alive;
   std::vector<int32_t> expectedDeparted;
   int32_t checkpoint = 0;
-  bool numbered = false; ///< outputs stay as they are
+  bool numbered = false; ///< whether outputs keep their numbers
 };
 
 } // namespace
@@ -185,7 +185,7 @@ TEST_F(CompactTest, MovesAreThoseOfTheCore) {
   for (int32_t rows : {1, 2, 31, 64, 257, 700})
     for (unsigned percent : {95u, 70u, 20u})
       for (Order order : {Order::Ascending, Order::Shuffled}) {
-        // Rows that can be moved 16 bytes at a time, and others.
+        // Widths of rows that can be moved 16 bytes at a time, and of others.
         width = width == 33 ? 40 : 33;
         begin(rows);
         kill(randomLives(percent), order);
@@ -206,7 +206,7 @@ TEST_F(CompactTest, NobodyDeadAndNobodyLeft) {
   kill(std::vector<uint8_t>(70, 0), Order::Shuffled);
   EXPECT_EQ(counts[0], 0);
   EXPECT_EQ(counts[1], 0);
-  // And without rows.
+  // A checkpoint without rows works, too.
   compact(Order::Ascending);
   EXPECT_EQ(counts[0], 0);
 }
@@ -217,7 +217,7 @@ TEST_F(CompactTest, ThirtyTwoSlotsWithEightHolesMoveAtMostEight) {
   for (size_t i = 0; i < 32; i += 4)
     lives[i] = 0;
   kill(lives, Order::Ascending);
-  // Six of the holes are below 24, and as many living rows from there on.
+  // Six of the holes are below 24, and as many living rows are from 24 on.
   EXPECT_EQ(counts[3], 6);
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 class CopyBarriersTest : public testing::Test {
 protected:
-  /// Whether the phase of that parity has ended.
+  /// Returns whether the phase of that parity has ended.
   bool test(uint32_t parity) {
     bool ended = false;
     EXPECT_EQ(barriers.test(&barrier, parity, ended, copied), nullptr);
@@ -35,7 +35,7 @@ protected:
   uint64_t copied = 0;
 };
 
-/// The error of a launch in which one thread runs `body`.
+/// Returns the error of a launch in which one thread runs `body`.
 std::string errorOf(const std::function<void()> &body) {
   emulator::LaunchOptions options;
   options.sharedBytes = 128;
@@ -72,7 +72,7 @@ TEST_F(CopyBarriersTest, ACopyIsMadeWhenItsPhaseIsWaitedFor) {
   EXPECT_EQ(to[31], 0xff);
   EXPECT_EQ(to[32], 0);
   EXPECT_TRUE(barriers.hasOpenCopies());
-  // Only a part of what is expected.
+  // Only a part of the expected bytes has come.
   EXPECT_FALSE(test(0));
   EXPECT_FALSE(barriers.hasOpenCopies());
   EXPECT_EQ(barriers.copy(&barrier, to + 32, from, 16), nullptr);
@@ -133,7 +133,7 @@ TEST(EmulatorBarrierTest, ALaunchFailsWithWhatIsWrong) {
   EXPECT_THAT(errorOf([&] { copy(16); }),
               HasSubstr("CopyBarriersTest.cpp:" + std::to_string(here.line()) +
                         ": a barrier that is not initialised"));
-  // A block's barriers end with it.
+  // The barriers of a block end with it.
   emulator::LaunchOptions options;
   options.grid = {2, 1, 1};
   options.sharedBytes = 128;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For tests of what launches kernels, in the emulator.
+// For tests of code that launches kernels in the emulator.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,15 +17,16 @@
 
 namespace sluice::cuda {
 
-/// A kernel with the parameter (pointer): adds one to the int32 there.
+/// A kernel with one parameter, a pointer: adds one to the int32 at that
+/// address.
 inline void bump(const uint64_t *words) {
   sluice_emulated_wait();
   if (sluice_emulated_thread() == 0)
     ++*reinterpret_cast<int32_t *>(words[0]);
 }
 
-/// Takes the device where it has been given up: its kernel goes on until the
-/// process ends, and nothing of it may be given back.
+/// Keeps the device if it has been given up: its kernel runs until the process
+/// ends, and none of its resources may be released.
 inline void keepGivenUp(std::unique_ptr<Device> &device) {
   static auto *kept = new std::vector<std::unique_ptr<Device>>;
   if (device && device->isGivenUp())

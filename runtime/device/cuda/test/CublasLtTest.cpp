@@ -1,4 +1,4 @@
-//===- CublasLtTest.cpp - products by the library, on a fake one ----------===//
+//===- CublasLtTest.cpp - products by cuBLASLt, on a fake one -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -47,7 +47,7 @@ protected:
     return reinterpret_cast<int (*)()>(::dlsym(handle, name))();
   }
 
-  /// Random bits of numbers in (-2, 2), for f16 as for bf16.
+  /// Returns random bits of numbers in (-2, 2), for both f16 and bf16.
   std::vector<uint16_t> randomBits(int64_t count) {
     std::vector<uint16_t> bits;
     for (int64_t i = 0; i < count; ++i)
@@ -59,7 +59,8 @@ protected:
                     : halfToFloat(bits);
   }
 
-  /// 3 rows of 8 features by 5 columns, results 7 apart.
+  /// Returns a product of 3 rows of 8 features by 5 columns, with results 7
+  /// apart.
   ProductNode product() {
     ProductNode node;
     node.weight = reinterpret_cast<DeviceAddress>(weight.data());
@@ -93,7 +94,7 @@ TEST_F(CublasLtTest, MultipliesRowsByColumns) {
   std::vector<float> residual;
   for (int i = 0; i < 3 * 7; ++i)
     residual.push_back(float(i) - 10);
-  // Nothing, what is there, and what is elsewhere.
+  // No addend, the result itself, and another value.
   std::vector<float> *addends[] = {nullptr, &result, &residual};
   for (bool isBfloat : {false, true})
     for (std::vector<float> *addend : addends) {
@@ -137,7 +138,7 @@ TEST_F(CublasLtTest, SaysWhatHasFailed) {
   EXPECT_EQ(CublasLt::open("/nowhere/libcublasLt.so").status().message(),
             "no cuBLASLt is here: /nowhere/libcublasLt.so: cannot open shared "
             "object file: No such file or directory");
-  // Another library.
+  // A library that is not cuBLASLt.
   const std::string other = besideProgram("libFakeCuda.so");
   EXPECT_EQ(CublasLt::open(other).status().message(),
             other + " has no cublasLtCreate");

@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// As any program of GoogleTest's; with SLUICE_TEST_DRIVER in the environment
-// only the tests of kernels, beside the emulator on a device (KernelCases.h):
+// Runs like any GoogleTest program. With SLUICE_TEST_DRIVER in the environment
+// it runs only the tests of kernels, in the emulator and on a device
+// (KernelCases.h):
 //
 //   SLUICE_TEST_DRIVER=libcuda   the first GPU that NVIDIA's driver has
-//   SLUICE_TEST_DRIVER=emulator  an emulated one (OpenEmulated.cpp has the
-//                                variables with which it fails), to test that
-//                                path without a GPU
+//   SLUICE_TEST_DRIVER=emulator  an emulated GPU, to test that path without a
+//                                GPU (OpenEmulated.cpp has variables that make
+//                                it fail)
 //
 // SLUICE_CUDA_OPTIONS says how the device is used (DeviceOptions.h).
 //
@@ -41,7 +42,8 @@ static Expected<std::unique_ptr<Device>> openDevice(const std::string &name) {
   if (!device)
     return device.status();
   DeviceOptions usual = (*device)->options();
-  // A GPU's kernels take milliseconds; of an emulated one a test says it.
+  // Kernels of a GPU take milliseconds; for an emulated one the test sets the
+  // patience.
   if (name == "libcuda")
     usual.patience = std::chrono::seconds(10);
   Expected<DeviceOptions> options = deviceOptionsOfEnvironment(usual);
@@ -61,7 +63,7 @@ static int runOn(const std::string &name, int count, char **arguments) {
   const int status = runKernelCases(count, arguments, **device);
   if (!(*device)->isGivenUp())
     return status;
-  // Its kernel still runs: nothing can be ended in order.
+  // Its kernel still runs, so the process cannot end in the normal way.
   std::fflush(nullptr);
   std::_Exit(status);
 }

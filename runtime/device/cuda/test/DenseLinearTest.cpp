@@ -1,12 +1,12 @@
-//===- DenseLinearTest.cpp - products by the library, in the emulator -----===//
+//===- DenseLinearTest.cpp - products by cuBLASLt, in the emulator --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Weights unpacked against what runtime/formats says they are; what comes of
-// them against the kernels of LinearTest.
+// Compares unpacked weights with the values of runtime/formats, and results
+// with those of the kernels of LinearTest.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,8 @@ protected:
     }
   }
 
-  /// Columns of the tiles, unpacked; a row count of 0 or 1.
+  /// Returns the unpacked columns of the tiles. `rows` is a row count of 0 or
+  /// 1.
   DeviceArray<uint16_t> unpack(const DeviceWeight &weight, int32_t firstTile,
                                int32_t tiles, int32_t rows = 1) {
     auto in = static_cast<int32_t>(weight.spec.inFeatures);
@@ -75,8 +76,9 @@ protected:
                : floatToHalf(value);
   }
 
-  /// How far two ways of a product of such weights may be apart, as a share of
-  /// the terms' size: weights are rounded to 11 bits, unless they have fewer.
+  /// Returns how far two ways to compute such a product may differ, relative to
+  /// the size of the terms: weights are rounded to 11 bits, unless they have
+  /// fewer.
   float tolerance() const {
     return kind() == WeightKind::BF16 || kind() == WeightKind::F16 ? 1e-5f
                                                                    : 6e-4f;
@@ -117,7 +119,7 @@ TEST_P(DenseLinearTest, UnpackedColumnsAreTheWeights) {
       for (int64_t k = 0; k < padded; ++k) {
         int64_t c = first * tileColumns + column;
         float value = c < out && k < in ? weight.values[size_t(c * in + k)] : 0;
-        // Zeros may have either sign.
+        // A zero may have either sign.
         uint16_t got = dense.data()[column * padded + k];
         ASSERT_TRUE(got == rounded(value) || (value == 0 && got == 0x8000))
             << "column " << c << " feature " << k << ": " << value;
@@ -133,8 +135,8 @@ TEST_P(DenseLinearTest, WithoutRowsNothingIsWritten) {
   EXPECT_EQ(dense.values(), untouched.values());
 }
 
-/// In pieces of one tile, of some, and at once: with what a kernel for sums
-/// does with them.
+/// Computes in pieces of one tile, in larger pieces, and at once, and with all
+/// that a kernel does with sums.
 TEST_P(DenseLinearTest, GivesWhatTheKernelsDo) {
   constexpr int64_t out = 150;
   constexpr int32_t rows = 21;
@@ -184,14 +186,14 @@ TEST_P(DenseLinearTest, GatesAndColumnRangesToo) {
 
 namespace {
 
-/// What the library's sums of some tiles become.
+/// Tests the results of cuBLASLt's sums of some tiles.
 class DenseResultsTest : public testing::TestWithParam<WeightKind> {
 protected:
   static constexpr int32_t rows = 11, capacity = 16;
 
   bool isScaled() const { return GetParam() == WeightKind::F16; }
 
-  /// `arguments`: gate, biases, columns and tiles of the whole; of these the
+  /// `arguments` has gate, biases, columns and tiles of the whole weight; the
   /// tiles from firstTile on have sums. Returns y, with the residual added.
   std::vector<float> finish(DenseResultArguments arguments,
                             const std::vector<float> &residual) {
@@ -222,7 +224,7 @@ protected:
     for (int32_t row = 0; row < capacity; ++row)
       scales.push_back(std::ldexp(1.0f, row % 7 - 3));
   }
-  /// With the row's scale.
+  /// Returns a sum, multiplied by the row's scale.
   float sum(int32_t row, int32_t tiles, int32_t column) const {
     return sums[size_t(row * 16 * tiles + column)] *
            (isScaled() ? scales[size_t(row)] : 1);
@@ -240,7 +242,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, DenseResultsTest,
                            return kindName(info.param);
                          });
 
-/// The last two of the three tiles of 43 columns.
+/// Computes the last two of the three tiles of 43 columns.
 TEST_P(DenseResultsTest, SumsGetScaleBiasAndResidual) {
   constexpr int32_t out = 43, tiles = 2;
   makeSums(tiles);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Against a library that computes nothing (FakeCuda.cpp): which calls are made,
-// and what is said where one fails. The types are compared with cuda.h where it
-// is at hand.
+// Uses a library that computes nothing (FakeCuda.cpp), and checks which calls
+// are made and which error is reported if one fails. The types are compared
+// with cuda.h if that is installed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ using testing::StartsWith;
 
 namespace {
 
-/// Libraries in the places of NVIDIA's: libcuda, an old one, cuBLASLt.
+/// Libraries that take the places of NVIDIA's: libcuda, an old one, cuBLASLt.
 const std::string fakeCuda = besideProgram("libFakeCuda.so");
 const std::string fakeOldCuda = besideProgram("libFakeOldCuda.so");
 const std::string fakeCublasLt = besideProgram("libFakeCublasLt.so");
@@ -144,8 +144,8 @@ TEST_F(DriverTest, AGraphIsAChainOfDependentLaunches) {
   }
 }
 
-/// What the library puts into a stream becomes a graph in the graph, between
-/// edges on which all of a node waits for all of the one before.
+/// What the library puts into a stream becomes a graph within the graph. Its
+/// edges make all of a node wait for all of the node before.
 TEST_F(DriverTest, ProductsAreGraphsInTheGraph) {
   ::setenv("SLUICE_CUBLASLT_LIBRARY", fakeCublasLt.c_str(), 1);
   std::unique_ptr<Device> device = openDevice();
@@ -194,8 +194,8 @@ TEST_F(DriverTest, ProductsAreGraphsInTheGraph) {
   ::unsetenv("SLUICE_CUBLASLT_LIBRARY");
 }
 
-/// As a product's; an error of what is captured is the graph's, whose capture
-/// is ended all the same.
+/// Captured work is handled like a product. Its error is that of the graph, and
+/// the capture is ended nevertheless.
 TEST_F(DriverTest, CapturedWorkIsAGraphInTheGraph) {
   std::unique_ptr<Device> device = openDevice();
   CapturedNode fills = {
@@ -212,8 +212,8 @@ TEST_F(DriverTest, CapturedWorkIsAGraphInTheGraph) {
   EXPECT_THAT(calls(), HasSubstr("cuStreamEndCapture cuGraphDestroy "));
 }
 
-/// Code without dependent launches cannot wait for the kernel before: its edge
-/// does.
+/// Code without dependent launches cannot wait for the previous kernel itself,
+/// so its edge waits.
 TEST_F(DriverTest, WhatCannotWaitByItselfStartsBehindTheKernelBefore) {
   auto edgesOf = [&](const std::vector<uintptr_t> &functions) {
     std::unique_ptr<Device> device = openDevice();
@@ -228,7 +228,7 @@ TEST_F(DriverTest, WhatCannotWaitByItselfStartsBehindTheKernelBefore) {
       edges += made.substr(at + 5, 6);
     return edges;
   };
-  // The second is old; what stands behind it is not.
+  // The second kernel is old; the kernels after it are not.
   EXPECT_EQ(edgesOf({16, 32, 16, 16}), "000x1 101x1 101x1 ");
   ::setenv("FAKE_CUDA_MAJOR", "8", 1);
   EXPECT_EQ(edgesOf({16, 16, 32}), "000x1 000x1 ");
@@ -236,7 +236,7 @@ TEST_F(DriverTest, WhatCannotWaitByItselfStartsBehindTheKernelBefore) {
   EXPECT_EQ(edgesOf({16, 16}), "101x1 ");
 }
 
-/// Without them each kernel starts behind the end of the one before.
+/// Each kernel then starts after the end of the previous one.
 TEST_F(DriverTest, DependentLaunchCanBeLeftOut) {
   std::unique_ptr<Device> device = openDevice();
   DeviceOptions options;
@@ -249,8 +249,8 @@ TEST_F(DriverTest, DependentLaunchCanBeLeftOut) {
   EXPECT_THAT(calls(), testing::Not(HasSubstr("edge 101x1")));
 }
 
-/// Each kernel's share of shared memory is set when its node is made, as
-/// options() are then.
+/// Each kernel's carve-out is set when its node is made, as options() say at
+/// that time.
 TEST_F(DriverTest, KernelsOfGraphsPreferTheLargestCarveout) {
   std::unique_ptr<Device> device = openDevice();
   KernelNode kernel = {
@@ -342,8 +342,8 @@ TEST_F(DriverTest, WhatIsNoError) {
   device->releaseHost(memory);
 }
 
-/// Calls that wait for a kernel which does not end are not made any more, nor
-/// is anything given back that it may use.
+/// Calls that would wait for a kernel that does not end are not made any more,
+/// and nothing is released that the kernel may use.
 TEST_F(DriverTest, NothingIsAskedOfADeviceThatIsGivenUp) {
   std::unique_ptr<Device> device = openDevice();
   Stream stream = *device->makeStream();
@@ -378,7 +378,7 @@ TEST_F(DriverTest, NothingIsAskedOfADeviceThatIsGivenUp) {
   std::free(host.host);
 }
 
-/// As an exchange does that is captured and does not end.
+/// The node behaves like a captured exchange that does not end.
 TEST_F(DriverTest, ACapturedNodeMayGiveTheDeviceUp) {
   std::unique_ptr<Device> device = openDevice();
   const std::vector<GraphNode> nodes = {CapturedNode{[&](Stream) -> Status {
@@ -394,9 +394,10 @@ TEST_F(DriverTest, ACapturedNodeMayGiveTheDeviceUp) {
 #ifdef HAS_CUDA_H
 namespace {
 
-/// Whether a call of the library may be made with one type for the other: the
-/// same, an enumeration's number, a handle for a pointer to what nobody knows,
-/// a structure of ours of the same size; and pointers to such.
+/// Returns whether a call of the library may be made with one type for the
+/// other: the same type, the number of an enumeration, a handle for a pointer
+/// to an opaque type, a structure of ours of the same size; and pointers to
+/// such types.
 template <typename Theirs, typename Ours> constexpr bool fits() {
   if constexpr (std::is_same_v<Theirs, Ours>) {
     return true;

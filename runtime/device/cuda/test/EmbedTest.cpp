@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is looked up has the bits that runtime/formats, by which a CPU looks
-// tables up, makes of a stored row.
+// A looked-up row must have the bits that runtime/formats makes of the stored
+// row, which a CPU uses to look up tables.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ class EmbedTest : public testing::TestWithParam<int> {
 protected:
   WeightKind kind() const { return WeightKind(GetParam()); }
 
-  /// Rows of the table, of a graph with two rows more.
+  /// Returns rows of the table, looked up in a graph with two rows more.
   std::vector<float> lookUp(const DeviceWeight &table,
                             const std::vector<int32_t> &entries) {
     const auto features = static_cast<int32_t>(table.spec.inFeatures);
@@ -53,7 +53,8 @@ protected:
     return out.values();
   }
 
-  /// Of 75 entries, the first, the last, one twice, and of each eight.
+  /// Looks up the first and the last of 75 entries, one entry twice, and one of
+  /// each eight.
   void expectRows(int64_t features) {
     std::mt19937 random(unsigned(GetParam()) + 1);
     StoredWeight stored = randomWeight(random, kind(), 75, features);
@@ -65,7 +66,7 @@ protected:
           {found.data() + row * width, width},
           {stored.values.data() + size_t(entries[row]) * width, width}))
           << features << " features, row " << row;
-    // Rows that there are not are not written.
+    // Rows beyond the count are not written.
     DeviceArray<float> untouched(2 * width);
     EXPECT_TRUE(
         sameBits<float>({found.data() + entries.size() * width, 2 * width},

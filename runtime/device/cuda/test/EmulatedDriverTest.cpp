@@ -21,7 +21,7 @@ namespace {
 
 constexpr SluiceEmulatedKernel kernels[] = {{"bump", bump}};
 
-/// (pointer): adds ten.
+/// A kernel with one parameter, a pointer: adds ten to the number there.
 void leap(const uint64_t *words) {
   sluice_emulated_wait();
   if (sluice_emulated_thread() == 0)
@@ -140,7 +140,7 @@ TEST_F(EmulatedDriverTest, AFailedKernelBreaksEverythingAfterIt) {
   device->destroy(graph);
 }
 
-/// A kernel reads mapped memory by the device's address, and no other.
+/// A kernel reads mapped memory by the device's address only.
 TEST_F(EmulatedDriverTest, TheHostsAddressesAreNotTheDevices) {
   open();
   HostMemory shared = *device->allocateHost(8);
@@ -166,7 +166,8 @@ TEST_F(EmulatedDriverTest, TheHostsAddressesAreNotTheDevices) {
   }
   EXPECT_DEATH(
       {
-        // Its own: what is mapped is shared with the process that looks on.
+        // This process needs an allocation of its own, since mapped memory is
+        // shared with the process that checks it.
         HostMemory other = *device->allocateHost(8);
         other.host[8] = 0;
         device->releaseHost(other);
@@ -175,7 +176,7 @@ TEST_F(EmulatedDriverTest, TheHostsAddressesAreNotTheDevices) {
   device->releaseHost(shared);
 }
 
-/// Work that is captured is done when its graph is launched, each time.
+/// Captured work is done at each launch of its graph.
 TEST_F(EmulatedDriverTest, CapturedWorkIsPartOfAGraph) {
   open();
   const int32_t zero = 0;
@@ -186,7 +187,7 @@ TEST_F(EmulatedDriverTest, CapturedWorkIsPartOfAGraph) {
   kernel.function = *device->find(module, "bump");
   kernel.words = {memory};
   CapturedNode copies = {[&](Stream captured) {
-    // Nobody may wait for what is not done.
+    // A call that waits for work that is not done is refused.
     EXPECT_EQ(device->synchronize(captured).message(),
               "cuStreamSynchronize: operation not permitted when stream is "
               "capturing");

@@ -1,12 +1,12 @@
-//===- EmulatorTest.cpp - the emulator finds what kernels get wrong -------===//
+//===- EmulatorTest.cpp - mistakes of kernels that the emulator finds -----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Small kernels that are right give the right result in every order of threads;
-// each mistake that the emulator is there for is made once, and found.
+// Small correct kernels give the right result in every order of threads. Each
+// mistake that the emulator can find is made once, and must be found.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@ LaunchOptions blockOf(uint32_t threads, size_t sharedBytes = 0) {
   return options;
 }
 
-/// out[i] = in[threads - 1 - i], through shared memory.
+/// Computes out[i] = in[threads - 1 - i], through shared memory.
 void reverse(const uint32_t *in, uint32_t *out, uint32_t threads,
              bool barrier) {
   auto *shared = reinterpret_cast<uint32_t *>(sharedMemory());
@@ -154,7 +154,7 @@ TEST(EmulatorTest, ThreadsCountTogetherInSharedMemory) {
         incrementShared(counters + bitCount(threadIndex() & 5));
         if (barrier)
           syncThreads();
-        // Of 0 to 7 two have neither bit, and two have both.
+        // Of 0 to 7, two numbers have neither bit, and two have both.
         allSeen &= counters[0] == 24 && counters[1] == 48 && counters[2] == 24;
       });
       ASSERT_TRUE(status.ok()) << status.message();
@@ -208,7 +208,7 @@ TEST(EmulatorTest, CopiesComeWithTheWaitAndNotBefore) {
       if (waits)
         copyAsyncWait<1>();
       right = right && shared[at] == at && shared[at + 3] == at + 3;
-      // The younger group is not there yet.
+      // The younger group has not arrived yet.
       EXPECT_EQ(shared[128 + at], 0xffffffffu);
       copyAsyncWait<0>();
       EXPECT_EQ(shared[128 + at], 128 + at);
@@ -278,7 +278,7 @@ TEST(EmulatorTest, TheKernelBeforeIsLate) {
 }
 
 TEST(EmulatorTest, ProductsAreThoseOfMatrices) {
-  // a[16][16] and b[16][8] of small integers, whose sums are exact.
+  // a[16][16] and b[16][8] have small integers, whose sums are exact.
   auto a = [](int row, int k) { return float((row * 7 + k * 3) % 11 - 5); };
   auto b = [](int k, int col) { return float((k * 5 + col * 2) % 13 - 6); };
   alignas(16) static uint16_t aBits[16][16], bBits[8][16], bTurned[16][8];
@@ -297,7 +297,7 @@ TEST(EmulatorTest, ProductsAreThoseOfMatrices) {
     EXPECT_EQ(y[1], z[1]);
     float d[4] = {1, 1, 1, 1}, e[4] = {};
     multiplyF16(d, x, y[0], y[1]);
-    // Bits of halves are no numbers of bf16 that would be exact; ones are.
+    // The bits of halves are not exact numbers of bf16; those of ones are.
     uint32_t ones[4] = {0x3f803f80, 0x3f803f80, 0x3f803f80, 0x3f803f80};
     multiplyBF16(e, ones, 0x3f803f80, 0x40004000);
     for (int i = 0; i < 4; ++i) {

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The tiny model's steps agree with the CPU's within what the formats round;
-// with each other, bit for bit: whatever rows share a step, whatever graph runs
-// it, and whoever dies meanwhile.
+// The tiny model's steps must agree with the CPU's within the rounding of the
+// formats, and with each other bit for bit, whatever rows share a step,
+// whatever graph runs it, and whichever rows die meanwhile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,8 @@ RowLogits alone(const std::vector<int32_t> &tokens, int64_t chunk = 32) {
   return graphLogitsAlone(model, tokens, chunk);
 }
 
-/// Of the numbers' differences, in units of the largest number.
+/// Returns the largest difference of two numbers, relative to the largest
+/// number.
 double largestDifference(const RowLogits &a, const RowLogits &b) {
   double max = a.size() == b.size() ? 0 : 1e9, size = 0;
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
@@ -56,16 +57,16 @@ TEST(CudaExecutorTest, AgreesWithTheCpu) {
   for (int64_t length : {1, 5, 32, 70}) {
     std::vector<int32_t> tokens = randomTokens(length, unsigned(length));
     RowLogits expected = cpu::logitsAlone(reference, tokens);
-    // 4-bit weights meet operands of 8 bits on the CPU, of f16 here, and those
-    // of bf16 meet f32 there, bf16 here: each rounds some 0.5 % of a row's
-    // largest number, eight times.
+    // 4-bit weights are multiplied with operands of 8 bits on the CPU, and of
+    // f16 here; bf16 weights with f32 there, and with bf16 here. Each rounds
+    // some 0.5 % of a row's largest number, eight times.
     EXPECT_LT(largestDifference(graphLogitsAlone(model, tokens, 32), expected),
               0.03)
         << length;
   }
 }
 
-/// The output head and the table may be one copy.
+/// The output head and the table may share one copy.
 TEST(CudaExecutorTest, ATiedTableIsTheOutputHead) {
   emulator::EmulatedOptions options;
   options.program = tinyKernels();
@@ -126,7 +127,8 @@ TEST(CudaExecutorTest, ARowDoesNotSeeWhoSharesItsStep) {
     EXPECT_EQ(model.logits(int64_t(i)), expected[i]) << i;
 }
 
-/// More rows than a sequence has here: of four, in one step.
+/// One step has more rows than a sequence may have here, so they are of four
+/// sequences.
 TEST(CudaExecutorTest, TheLibrarysProductsAreNearTheKernels) {
   std::vector<RowLogits> results[2];
   for (bool fastMathBatch : {false, true}) {
@@ -193,7 +195,7 @@ TEST(CudaExecutorTest, ForksShareAndCopyPages) {
     ASSERT_TRUE(model.execute(batch).ok());
   };
   run(parent, 0, 30);
-  // A fork inside a page, behind a row of the very step that copies it.
+  // Forks inside a page, after a row of the same step that copies the page.
   batch.clear();
   ASSERT_TRUE(batch.add(parent, 30, tokens[30], false).ok());
   model.place(batch);
@@ -218,8 +220,8 @@ TEST(CudaExecutorTest, ManyCopiesAreMadeInOrder) {
     ASSERT_TRUE(batch.add(id, t, tokens[size_t(t)], false).ok());
   model.place(batch);
   ASSERT_TRUE(model.execute(batch).ok());
-  // The page goes round through the others, more often than one kernel copies,
-  // and comes back.
+  // The page is copied from one page to the next, more often than one kernel
+  // copies, and back.
   int32_t home = model.pages().pages(id)[0];
   int32_t at = home;
   for (int32_t i = 0; i < 1300; ++i) {
@@ -238,7 +240,8 @@ TEST(CudaExecutorTest, ManyCopiesAreMadeInOrder) {
 
 namespace {
 
-/// Five sequences of three to seven tokens, each of which wants an output.
+/// Adds five sequences of three to seven tokens, each of which requests an
+/// output.
 void addPrompts(GraphModel &model, StepBatch &batch) {
   for (unsigned i = 0; i < 5; ++i) {
     std::vector<int32_t> prompt = randomTokens(3 + i, i);
@@ -257,7 +260,8 @@ int32_t largestOf(const RowLogits &logits) {
 
 } // namespace
 
-/// What a step is told is as much as it has, not as much as it could have.
+/// The size of the tables that are sent depends on the rows of the step, not on
+/// its capacity.
 TEST(CudaExecutorTest, TablesAreSentByWhatAStepHas) {
   std::vector<uint64_t> sent;
   emulator::EmulatedOptions options;
@@ -275,10 +279,10 @@ TEST(CudaExecutorTest, TablesAreSentByWhatAStepHas) {
   model.place(batch);
   sent.clear();
   ASSERT_TRUE(model.execute(batch).ok());
-  // Counts, ten arrays of 64 numbers and a page.
+  // Counts, ten arrays of 64 numbers, and a page.
   EXPECT_EQ(sent, (std::vector<uint64_t>{11 * 256 + 4}));
 
-  // A copy, and a mirror, are sent by themselves.
+  // Copies and mirrors are sent separately.
   CachePages::Fork fork = *model.pages().fork(id, 1);
   batch.clear();
   ASSERT_TRUE(batch.add(id, 1, 2, true).ok());
@@ -333,8 +337,8 @@ TEST(CudaExecutorTest, TokensComeBackWhereLogitsAreNotWanted) {
               testing::HasSubstr("of 5 outputs, it is said for 1"));
 }
 
-/// Drawn tokens and candidates, each as the host would have had them of its
-/// logits; candidates that may not be all bring logits.
+/// Drawn tokens and candidates are those that the host would compute from the
+/// logits. If candidates may be incomplete, logits are fetched, too.
 TEST(CudaExecutorTest, WhatIsDrawnOnTheDeviceIsTheHosts) {
   GraphModel model(tiny(), {TinyPart::Whole}, {});
   StepBatch batch(32, 8);
@@ -369,7 +373,7 @@ TEST(CudaExecutorTest, WhatIsDrawnOnTheDeviceIsTheHosts) {
                 *sampler.sample(logits[i], params[i], {}, {}, position));
     }
   }
-  // With fewer candidates than min-p leaves, these are not enough.
+  // There are fewer candidates than min-p leaves, so they are not enough.
   model.requests[2].count = 1;
   model.requests[2].minScore = -100;
   ASSERT_TRUE(model.execute(batch).ok());
@@ -378,8 +382,8 @@ TEST(CudaExecutorTest, WhatIsDrawnOnTheDeviceIsTheHosts) {
   EXPECT_EQ(model.logits(2), logits[2]);
 }
 
-/// Where the greatest logit is no finite number the host sees the logits, and
-/// says what is wrong.
+/// If the greatest logit is not a finite number, the host gets the logits and
+/// reports the error.
 TEST(CudaExecutorTest, ATokenThatIsNoneBringsItsLogits) {
   static const std::vector<SluiceEmulatedKernel> kernels = [] {
     std::span<const SluiceEmulatedKernel> all = tinyKernels();
@@ -432,7 +436,7 @@ TEST(CudaExecutorTest, WhatTheHostGetsWrongIsRefusedBeforeAnythingRuns) {
     ASSERT_TRUE(batch.add(id, t, 1, false).ok());
   model.place(batch);
   EXPECT_THAT(message(), testing::HasSubstr("33 rows"));
-  // And nothing is broken by it.
+  // The error has broken nothing.
   std::vector<int32_t> tokens = randomTokens(4, 1);
   EXPECT_EQ(graphLogitsAlone(model, tokens, 4), alone(tokens));
 }
@@ -440,7 +444,7 @@ TEST(CudaExecutorTest, WhatTheHostGetsWrongIsRefusedBeforeAnythingRuns) {
 TEST(CudaExecutorTest, StepsAllocateNothing) {
   if (!COUNTS_ALLOCATIONS)
     GTEST_SKIP() << "a sanitizer has its own operator new";
-  // In each step two rows die, and one comes to be an orphan.
+  // In each step two rows die, and one becomes an orphan.
   StepBatch batch(32, 8);
   DeviceReaper reaper(batch);
   std::atomic<bool> armed{false};

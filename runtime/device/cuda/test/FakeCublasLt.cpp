@@ -1,14 +1,14 @@
-//===- FakeCublasLt.cpp - a library in cuBLASLt's place -------------------===//
+//===- FakeCublasLt.cpp - a fake cuBLASLt ---------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Multiplies at once, on the host's memory, as cuBLASLt documents its matrices:
-// column by column. SLUICE_FAKE_CUBLASLT_FAIL names a function that fails, or
-// "none" so that there is no algorithm, "state" for one that is none,
-// "workspace" for one that takes more memory than it may.
+// Multiplies at once, in host memory, with column-major matrices as cuBLASLt
+// documents them. SLUICE_FAKE_CUBLASLT_FAIL names a function that fails; or
+// "none" to find no algorithm, "state" for an invalid one, "workspace" for one
+// that takes more memory than it may.
 //
 //===----------------------------------------------------------------------===//
 
@@ -153,7 +153,7 @@ int cublasLtMatmul(lt::LtHandle, lt::LtHandle product, const void *alpha,
   const auto &B = *static_cast<Matrix *>(bShape);
   const auto &C = *static_cast<Matrix *>(cShape);
   const auto &D = *static_cast<Matrix *>(dShape);
-  // What the algorithm was chosen for.
+  // The algorithm was chosen for this alignment.
   const bool isAligned =
       reinterpret_cast<uintptr_t>(d) % algorithm->data[0] == 0;
   if (static_cast<Product *>(product)->transA != lt::transposed || !stream ||

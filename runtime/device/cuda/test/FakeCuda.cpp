@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A shared library with libcuda's functions: what DriverTest asks of it stands
-// in the environment, and what was called, in a list that it can ask for.
+// A shared library with the functions of libcuda. DriverTest controls it by
+// environment variables, and can ask it for the list of calls.
 //
 //   FAKE_CUDA_VERSION=12040   the driver's version; default 13000
 //   FAKE_CUDA_INIT=100        what cuInit returns
@@ -187,7 +187,7 @@ int cuGraphAddKernelNode_v2(lib::Handle *node, lib::Handle, const lib::Handle *,
            std::to_string(params->gridY) + "," + std::to_string(params->gridZ) +
            ")x" + std::to_string(params->blockX) + ":" +
            std::to_string(params->sharedBytes);
-  // The first word of each of two parameters.
+  // Adds the first word of each of two parameters.
   for (int i = 0; i < 2; ++i)
     calls +=
         "," + std::to_string(*static_cast<uint64_t *>(params->parameters[i]));

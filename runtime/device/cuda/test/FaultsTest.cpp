@@ -1,4 +1,4 @@
-//===- FaultsTest.cpp - a device that fails, or is too small --------------===//
+//===- FaultsTest.cpp - a device that fails or is too small ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -32,7 +32,7 @@ CudaExecutorLimits smallLimits() {
   return limits;
 }
 
-/// The error of making an executor; empty where it can be made.
+/// Returns the error of making an executor; empty if it can be made.
 std::string makeError(emulator::EmulatedOptions options, CudaProgram program,
                       const CudaExecutorLimits &limits = smallLimits()) {
   if (options.program.empty())
@@ -62,13 +62,13 @@ TEST(CudaFaultsTest, TooLittleMemoryIsSaidBeforeAnythingIsLoaded) {
           "MB is missing"));
 }
 
-/// A kernel that does not end costs the device, for all who use it: nobody
-/// waits for it any more, and nothing is given back that it may write to.
+/// A kernel that does not end costs all users the device: no call waits for it
+/// any more, and memory that it may write to is not released.
 TEST(CudaFaultsTest, AStepThatDoesNotEndCostsTheDevice) {
   struct Watch {
     std::atomic<bool> stuck{true}, atEnd{false};
   };
-  // The device goes on when the test is over.
+  // The device is still used after the end of the test.
   auto watch = std::make_shared<Watch>();
   {
     emulator::EmulatedOptions options;
@@ -108,14 +108,14 @@ TEST(CudaFaultsTest, AStepThatDoesNotEndCostsTheDevice) {
     device->release(memory);
     device->destroy(stream);
   }
-  // The executors are gone, and what their kernels write to is not.
+  // The executors are gone, but the memory that their kernels write to is not.
   watch->stuck = false;
   while (!watch->atEnd)
     std::this_thread::yield();
 }
 
-/// With marks it is known which kernel that is, and with one node at a time
-/// also which one breaks the device.
+/// With marks the error names the kernel that does not end, and with one node
+/// at a time also the one that breaks the device.
 TEST(CudaFaultsTest, AStepSaysWhereItStands) {
   auto errorOf = [](const char *words, emulator::EmulatedOptions options) {
     options.program = tinyKernels();
@@ -153,7 +153,8 @@ TEST(CudaFaultsTest, AStepSaysWhereItStands) {
                                     "access.*"));
 }
 
-/// Nor is what is loaded waited for, or given back.
+/// An upload that does not end is not awaited either, and its memory is not
+/// released.
 TEST(CudaFaultsTest, AnUploadThatDoesNotEndCostsTheDevice) {
   emulator::EmulatedOptions options;
   options.stickCopy = 1;
@@ -162,8 +163,9 @@ TEST(CudaFaultsTest, AnUploadThatDoesNotEndCostsTheDevice) {
             "the upload of weights has not ended within 0.1 s");
 }
 
-/// A member whose group is lost fails at once; that its own kernel never ends
-/// is seen when it is given back, which does not wait for ever either.
+/// A member whose group is lost fails at once. That its own kernel never ends
+/// is noticed when the executor is destroyed, which does not wait forever
+/// either.
 TEST(CudaFaultsTest, AFailedStepThatDoesNotEndCostsTheDevice) {
   class LostGroup final : public DeviceGroup {
     int32_t member() const override { return 0; }
@@ -207,8 +209,8 @@ TEST(CudaFaultsTest, AFailedStepThatDoesNotEndCostsTheDevice) {
   *stuck = false;
 }
 
-/// Two devices in a process: each executor finds its own, whichever its thread
-/// was at last.
+/// With two devices in a process, each executor enters its own, whichever the
+/// thread has entered before.
 TEST(CudaFaultsTest, ExecutorsOfTwoDevicesOnOneThread) {
   std::vector<std::unique_ptr<GraphModel>> models;
   for (int i = 0; i < 2; ++i)
@@ -217,11 +219,11 @@ TEST(CudaFaultsTest, ExecutorsOfTwoDevicesOnOneThread) {
   std::vector<int32_t> tokens = {1, 2, 3};
   EXPECT_EQ(graphLogitsAlone(*models[0], tokens, 8),
             graphLogitsAlone(*models[1], tokens, 8));
-  // The first goes while the thread is at the second.
+  // Destroys the first while the thread is at the second.
   models.erase(models.begin());
 }
 
-/// Graphs have their memory when an executor is made: what others take later
+/// Graphs get their memory when an executor is made, so a later lack of memory
 /// does not break a step.
 TEST(CudaFaultsTest, ADeviceThatIsFullStillLaunchesEveryGraph) {
   emulator::EmulatedOptions options;
@@ -249,7 +251,8 @@ TEST(CudaFaultsTest, ADeviceThatIsFullStillLaunchesEveryGraph) {
   device->release(rest);
 }
 
-/// Memory for the arena alone is too little, before anything is loaded.
+/// Memory for the arena alone is too little, which is noticed before anything
+/// is loaded.
 TEST(CudaFaultsTest, GraphsAreReservedFor) {
   emulator::EmulatedOptions options;
   options.program = tinyKernels();
@@ -268,7 +271,8 @@ TEST(CudaFaultsTest, GraphsAreReservedFor) {
   EXPECT_EQ(makeError(options, tinyGraph(tiny())), "");
 }
 
-/// So is what cuBLASLt takes: before it is asked for anything.
+/// The memory that cuBLASLt takes is reserved, too, before the library is
+/// opened.
 TEST(CudaFaultsTest, ProductsAreReservedFor) {
   emulator::EmulatedOptions options;
   CudaExecutorLimits limits = smallLimits();

@@ -1,4 +1,4 @@
-//===- GraphModel.h - the tiny model's programs in a chain, on a GPU ------===//
+//===- GraphModel.h - a chain of the tiny model's programs on a GPU -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,8 @@ namespace sluice::cuda {
 
 using RowLogits = std::vector<float>;
 
-/// Lets rows die while the device computes, and leave as it says.
+/// Makes rows die while the device computes, and removes them as the device
+/// reports.
 class DeviceReaper : public device::CheckpointHandler {
 public:
   explicit DeviceReaper(StepBatch &batch) : batch(batch) {
@@ -34,21 +35,22 @@ public:
     std::iota(originOf.begin(), originOf.end(), 0);
   }
 
-  /// From any thread: these rows of the step's begin are to die; returns once
-  /// the executor has been told.
+  /// Makes these rows, numbered as at the step's start, die. Returns once the
+  /// executor has been told. Thread-safe.
   void kill(const std::vector<int64_t> &rows) {
     std::unique_lock lock(mutex);
     dying.assign(rows.begin(), rows.end());
     reported.wait(lock, [&] { return dying.empty(); });
   }
 
-  /// Another step of the same batch.
+  /// Begins another step of the same batch.
   void begin() { std::iota(originOf.begin(), originOf.end(), 0); }
 
   std::span<const RowMove> checkpoint() override { return {}; }
   bool findDead(std::span<uint8_t> alive) override {
     std::lock_guard lock(mutex);
-    // Reported by the next call: then the device knows it.
+    // The next call shows that the executor has passed the last marks on to the
+    // device.
     if (marked) {
       dying.clear();
       marked = false;
@@ -82,16 +84,17 @@ public:
     return moves;
   }
 
-  int64_t passed = 0;        ///< checkpoints
-  int64_t count = 0;         ///< of them, those at which rows have left
-  std::vector<Time> seenAt;  ///< of each of these
+  int64_t passed = 0; ///< checkpoints passed so far
+  /// Of these, checkpoints at which rows have left.
+  int64_t count = 0;
+  std::vector<Time> seenAt;  ///< when rows left, for each of these
   int64_t endings = 0;       ///< calls of dropOrphans()
-  std::set<int64_t> orphans; ///< rows of the step's begin
+  std::set<int64_t> orphans; ///< rows, numbered as at the step's start
 
 private:
   StepBatch &batch;
   std::vector<RowMove> moves;
-  std::vector<int64_t> originOf; ///< [row]: at the step's begin
+  std::vector<int64_t> originOf; ///< [row]: its row at the step's start
   std::vector<uint8_t> stays;
   std::mutex mutex;
   std::condition_variable reported;
@@ -106,13 +109,14 @@ struct GraphLimits {
   ActivationFormat wire = ActivationFormat::F32;
   CacheKind cacheKind = CacheKind::F16;
   bool fastMathBatch = false;
-  /// From stage to stage, rows stay in the device's memory.
+  /// Keeps rows in device memory between stages.
   bool deviceRows = false;
-  /// A member of this computes it, whole as the others do.
+  /// The group as whose member the device computes the whole model, like the
+  /// other members.
   DeviceGroup *group = nullptr;
 };
 
-/// The tiny model as a chain of programs over one table of pages.
+/// The tiny model as a chain of programs that share one page table.
 class GraphModel {
 public:
   GraphModel(const cpu::TinyProgram &tiny,
@@ -148,7 +152,7 @@ public:
     copies.resize(parts.size());
   }
 
-  /// Of the outputs of the next steps.
+  /// The requests for the outputs of the next steps.
   std::vector<OutputRequest> requests;
 
   CachePages &pages() { return cache; }
@@ -201,7 +205,7 @@ public:
   }
 
 private:
-  /// What stage `i` has computed comes in at the next.
+  /// Makes the results of stage `i` the input of the next stage.
   Status passOn(size_t i, const StepBatch &batch, bool isOnDevice) {
     incoming.clear();
     incomingOnDevice.clear();
@@ -231,8 +235,8 @@ private:
   std::vector<uint64_t> incomingOnDevice;
 };
 
-/// Logits of the last of `tokens`, in steps of `chunk` rows, of a sequence by
-/// itself; works with GraphModel and cpu::TinyModel.
+/// Returns the logits of the last of `tokens`, computed in steps of `chunk`
+/// rows, alone in its sequence. Works with GraphModel and cpu::TinyModel.
 template <typename Model>
 RowLogits graphLogitsAlone(Model &model, const std::vector<int32_t> &tokens,
                            int64_t chunk) {

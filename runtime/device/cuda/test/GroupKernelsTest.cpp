@@ -1,4 +1,4 @@
-//===- GroupKernelsTest.cpp - what members bring, in the emulator ---------===//
+//===- GroupKernelsTest.cpp - kernels of collectives, in the emulator -----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ using namespace sluice::cuda;
 
 namespace {
 
-/// Numbers whose sum depends on the order.
+/// Returns numbers whose sum depends on the order.
 std::vector<float> numbersOf(int32_t member, size_t count) {
   std::mt19937 random(static_cast<unsigned>(member));
   std::vector<float> values = randomFloats(random, count);
@@ -27,7 +27,7 @@ std::vector<float> numbersOf(int32_t member, size_t count) {
   return values;
 }
 
-/// What a member has of `count` numbers of each.
+/// What a member has of the `count` numbers of each member.
 struct Brought {
   Brought(int32_t members, int32_t member, size_t count)
       : mine(numbersOf(member, count)), others(size_t(members) * stride(count)),
@@ -57,7 +57,8 @@ protected:
       DeviceArray<int32_t>(std::vector<int32_t>{0}).inHostMemory();
 };
 
-/// Bit for bit as members on CPUs: from the left, in their order.
+/// The bits are those of members on CPUs: sums from the left, in the members'
+/// order.
 TEST_P(GroupKernels, SumsAreInTheMembersOrder) {
   for (int32_t members : {1, 2, 3, 4})
     for (size_t count : {size_t{0}, size_t{1}, size_t{64}, size_t{1031}}) {
@@ -84,7 +85,8 @@ TEST_P(GroupKernels, SumsAreInTheMembersOrder) {
     }
 }
 
-/// Members' columns may overlap at the end; rows beyond the count stay.
+/// The columns of members may overlap at the end; rows beyond the count are not
+/// written.
 TEST_P(GroupKernels, ColumnsAreJoined) {
   constexpr int32_t rows = 3, capacity = 4;
   for (auto [members, part, cols] :

@@ -1,12 +1,12 @@
-//===- KernelBedTest.cpp - what is found of kernels on a device -----------===//
+//===- KernelBedTest.cpp - what the bed finds about kernels on a device ---===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The device is an emulated one, in which one kernel does something else than
-// the emulator's does: what tests of kernels would say of it on a GPU.
+// The device is an emulated one, in which one kernel behaves differently from
+// the emulator's. The tests check what is reported about it, as on a GPU.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +29,8 @@ using testing::HasSubstr;
 
 namespace {
 
-/// What the device's sluice_read_alive does when the emulator's has been
-/// called, once for each block.
+/// What the device's sluice_read_alive does after the emulator's code, once for
+/// each block.
 void (*fault)(const ReadAliveArguments &) = nullptr;
 
 void readAlive(const uint64_t *words) {
@@ -48,7 +48,7 @@ protected:
   ~KernelBedTest() override {
     fault = nullptr;
     bed = nullptr;
-    // What is given up is kept until the process ends.
+    // A device that is given up is kept until the process ends.
     if (device && device->isGivenUp())
       (void)device.release();
   }
@@ -60,7 +60,7 @@ protected:
     bed = DeviceBed::open(*device, place).take();
   }
 
-  /// Who lives of the rows from the `first` on.
+  /// Returns a launch that reads the flags of the rows from `first` on.
   BedLaunch readAliveFrom(size_t first = 0) {
     ReadAliveArguments arguments = {alive.data() + first, decided.data(),
                                     int64_t(alive.size() - first)};
@@ -69,7 +69,8 @@ protected:
     return kernelLaunch("sluice_read_alive", options, arguments);
   }
 
-  /// With the device's kernel doing this as well.
+  /// Returns the error of a launch in which the device's kernel also does
+  /// `what`.
   std::string messageWith(void (*what)(const ReadAliveArguments &)) {
     fault = what;
     return bed->run(readAliveFrom()).message();
@@ -88,7 +89,7 @@ TEST_F(KernelBedTest, TheDevicesNumbersAreTheTests) {
   Status status = bed->run(readAliveFrom());
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(decided.values(), alive.values());
-  // An address in the midst of an array.
+  // An address in the middle of an array.
   status = bed->run(readAliveFrom(3));
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(decided.values(), (std::vector<uint8_t>{1, 0, 0, 1, 0, 0, 1}));
@@ -129,9 +130,9 @@ TEST_F(KernelBedTest, OtherNumbersAreSaid) {
             "on the device; the largest difference is 4 of the largest "
             "magnitude");
   EXPECT_FALSE(bed->takeFigures().equalBits);
-  // The test goes on with them.
+  // The test goes on with the device's numbers.
   EXPECT_EQ(decided[5], 4);
-  // What it should only have read.
+  // The kernel changes an array that it should only read.
   EXPECT_THAT(messageWith([](const ReadAliveArguments &arguments) {
                 const_cast<uint8_t *>(arguments.alive)[0] = 9;
               }),
@@ -159,7 +160,7 @@ TEST_F(KernelBedTest, AKernelThatDoesNotEndIsNamed) {
   EXPECT_EQ(bed->run(readAliveFrom()).message(), stuck);
   EXPECT_EQ(bed->broken().message(), stuck);
   EXPECT_TRUE(device->isGivenUp());
-  // At once, whichever kernel.
+  // All kernels now fail at once.
   BedLaunch other = readAliveFrom();
   other.kernel = "sluice_append_cache";
   EXPECT_EQ(bed->run(other).message(), stuck);
@@ -203,7 +204,8 @@ TEST_F(KernelBedTest, WhatCannotBeLaunchedBreaksNothing) {
             "sluice_read_alive: its arrays take 104858624 bytes, the limit is "
             "104857600");
 
-  // More shared memory than the device has: the emulator alone.
+  // The launch needs more shared memory than the device has, so it runs in the
+  // emulator only.
   launch = readAliveFrom();
   launch.options.sharedBytes = (227 << 10) + 16;
   EXPECT_TRUE(bed->run(launch).ok());
@@ -216,7 +218,7 @@ TEST_F(KernelBedTest, WhatCannotBeLaunchedBreaksNothing) {
   EXPECT_TRUE(bed->run(readAliveFrom()).ok());
 }
 
-/// Nothing of it is copied: the kernel reads and writes it where it lies.
+/// Mapped memory is not copied: the kernel reads and writes it in place.
 TEST_F(KernelBedTest, MemoryOfTheHostIsMapped) {
   emulator::EmulatedOptions options;
   uint64_t copied = 0;
@@ -234,7 +236,7 @@ TEST_F(KernelBedTest, MemoryOfTheHostIsMapped) {
               HasSubstr("0 bytes behind the end of decided"));
 }
 
-/// Each array is as large on the device as it is here, and given back.
+/// Each array is as large on the device as on the host, and is released.
 TEST_F(KernelBedTest, ArraysMayLieApart) {
   open({}, CopyPlace::Apart);
   const uint64_t free = device->memory()->freeBytes;
@@ -250,7 +252,7 @@ TEST_F(KernelBedTest, ArraysMayLieApart) {
               HasSubstr("decided: element 3 is 1 in the emulator and 0 on"));
 }
 
-/// Two layers' pages, of which one array has the addresses.
+/// The pages of two layers, whose addresses are in one array.
 TEST_F(KernelBedTest, AddressesInArraysLeadToTheDevice) {
   open();
   DeviceArray<uint8_t> caches[2];
@@ -292,7 +294,7 @@ TEST(DeviceArrayTest, IsFoundAsLongAsItLives) {
     EXPECT_NE(ArrayMemory::at(first - 1), found);
     DeviceArray<float> moved = std::move(array);
     EXPECT_EQ(ArrayMemory::at(first), found);
-    // One of no elements has an address of its own.
+    // An array without elements has an address of its own.
     EXPECT_NE(ArrayMemory::at(reinterpret_cast<uint64_t>(none.data())),
               nullptr);
     EXPECT_TRUE(std::isnan(moved[2]));
@@ -325,12 +327,12 @@ TEST(ComparisonTest, DifferencesAreSharesOfTheLargestMagnitude) {
   EXPECT_EQ(compareFloats({1, -8, 0}, {1.25f, -8, 0.5f}, 0.05).complaint,
             "element 2 is 0 here and 0.5 there; the largest difference is "
             "0.0625 of the largest magnitude, and 0.05 is allowed");
-  // Without room the bits count.
+  // If no difference is allowed, the bits count.
   EXPECT_EQ(compareFloats({0}, {-0.0f}, 0).complaint,
             "element 0 is 0 here and -0 there; the largest difference is 0 of "
             "the largest magnitude");
   EXPECT_EQ(compareFloats({0}, {-0.0f}, 1e-9).complaint, "");
-  // NaNs are alike; the infinite is no magnitude.
+  // NaNs are equal; an infinity is no magnitude.
   Comparison broken =
       compareFloats({nan, -infinity, 2}, {-nan, -infinity, 2}, 0);
   EXPECT_TRUE(broken.equalBits);
@@ -362,7 +364,7 @@ TEST(ComparisonTest, OtherElementsHaveTheSameBits) {
               HasSubstr("element 0 is 1 here and 2 there"));
   EXPECT_THAT(compare(Elements::Bfloat, {0x80, 0x3f}, {0, 0x40}),
               HasSubstr("element 0 is 1 here and 2 there"));
-  // NaNs of 16 bits, of other signs; and one that nobody has written to.
+  // 16-bit NaNs with other signs, and one that marks unwritten memory.
   EXPECT_EQ(compare(Elements::Half, {1, 0x7e}, {0, 0xfe}), "");
   EXPECT_EQ(compare(Elements::Bfloat, {0xc0, 0x7f}, {0xc0, 0xff}), "");
   EXPECT_THAT(compare(Elements::Bfloat, {0xc0, 0x7f}, {0xff, 0xff}),

@@ -1,4 +1,4 @@
-//===- KernelFilesTest.cpp - kernels' images from a folder ----------------===//
+//===- KernelFilesTest.cpp - images of kernels from a folder --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -61,7 +61,7 @@ TEST_F(KernelFilesTest, AFileReplacesTheImageOfItsName) {
   EXPECT_EQ(textOf((*images)[0]), "\1\2\3");
   EXPECT_EQ(textOf((*images)[1]), "mended");
   EXPECT_EQ(reinterpret_cast<uintptr_t>((*images)[1].bytes.data()) % 8, 0u);
-  // Text of PTX ends with a zero.
+  // The text of PTX ends with a zero byte.
   EXPECT_EQ((*images)[1].bytes.data()[6], 0);
   fs::remove(folder / "Sample.cubin");
   write("Sample.fatbin", "12345678");

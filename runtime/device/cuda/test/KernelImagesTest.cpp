@@ -1,12 +1,12 @@
-//===- KernelImagesTest.cpp - what ptxas says of the kernels --------------===//
+//===- KernelImagesTest.cpp - ptxas's report on the kernels ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Every kernel is there for every chip, and keeps its numbers in registers:
-// what spills goes through memory, which is what kernels have least of.
+// Every kernel exists for every chip and keeps its numbers in registers: spills
+// would go through memory, whose rate is what limits the kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ struct Compiled {
   int stackBytes = -1, spilledBytes = -1, registers = -1;
 };
 
-/// The report's paragraphs: whose they are, then stack and spills, then
+/// Reads the report's paragraphs: the kernel, then stack and spills, then
 /// registers.
 std::vector<Compiled> readReport(const std::string &path) {
   static const std::regex whose(
@@ -98,8 +98,8 @@ std::set<std::string> kernelNames() {
   return names;
 }
 
-/// Threads that a multiprocessor has registers for: of the largest block that
-/// the kernel is launched with, or of several.
+/// Returns the threads for which a multiprocessor must have registers: those of
+/// the largest block with which the kernel is launched, or of several blocks.
 int threadsOf(const std::string &name) {
   auto has = [&](const char *part) {
     return name.find(part) != std::string::npos;
@@ -120,7 +120,7 @@ int threadsOf(const std::string &name) {
     const int dim = std::stoi(name.substr(name.rfind('_') + 1));
     return attendThreads(dim) * (has("_tile_") ? 1 : attendResidentBlocks(dim));
   }
-  return maxOperandThreads; // No other has more.
+  return maxOperandThreads; // No other kernel has more.
 }
 
 } // namespace
@@ -143,7 +143,7 @@ TEST(KernelImagesTest, EachKernelIsThereForEachChipAndSpillsNothing) {
       EXPECT_EQ(kernel.spilledBytes, 0) << name;
       EXPECT_EQ(kernel.stackBytes, 0) << name;
       EXPECT_GT(kernel.registers, 0) << name;
-      // What a multiprocessor has; a warp's are given in pieces of 256.
+      // The registers of a multiprocessor; a warp gets them in pieces of 256.
       EXPECT_LE((kernel.registers + 7) / 8 * 8 * threadsOf(kernel.kernel),
                 65536)
           << name;
@@ -159,7 +159,7 @@ TEST(KernelImagesTest, ImagesSayWhichChipsTheyAreFor) {
     ASSERT_FALSE(chips.empty()) << image.source;
     EXPECT_TRUE(chips.front().starts_with("sm_")) << chips.front();
     EXPECT_GT(codeBytesOf(image.bytes), 0u);
-    // However it is cut off, nothing behind its end is read.
+    // If the image is truncated anywhere, nothing after its end is read.
     for (size_t length = 0; length < std::min<size_t>(200, image.bytes.size());
          ++length)
       EXPECT_LE(chipsOf(image.bytes.first(length)).size(), chips.size());
@@ -167,8 +167,8 @@ TEST(KernelImagesTest, ImagesSayWhichChipsTheyAreFor) {
 }
 
 TEST(FatBinaryTest, TellsCubinsFromTheTextForLaterChips) {
-  // A header of 16 bytes, then entries: kind, bytes of header and rest, chip,
-  // and bytes of the rest unpacked.
+  // A header of 16 bytes, then entries: kind, bytes of header and of the rest,
+  // chip, and bytes of the unpacked rest.
   std::vector<uint8_t> image = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0,
                                 0,    0,    0,    0,    0, 0, 0,  0};
   auto add = [&](uint8_t kind, uint8_t chip, uint8_t bytes) {

@@ -1,4 +1,4 @@
-//===- LateInputs.cpp - what comes with the kernel before, for tests ------===//
+//===- LateInputs.cpp - checks what kernels do before they wait -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@ using namespace sluice;
 using namespace sluice::cuda;
 
 static constexpr uint8_t poison = 0xff;
-/// Of a launch: bytes that are hidden and brought back.
+/// The maximum of bytes that a launch hides and restores.
 static constexpr size_t maxHiddenBytes = 8 << 20;
 
 void LateInputs::hide(void *memory, size_t count) {
@@ -43,7 +43,7 @@ void LateInputs::ready() {
   hidden = false;
   for (Region &region : regions) {
     size_t size = region.ready.size();
-    // All bytes are those before them, and the first is.
+    // All bytes equal the ones before them, and the first is the poison.
     EXPECT_TRUE(region.memory[0] == poison &&
                 std::memcmp(region.memory, region.memory + 1, size - 1) == 0)
         << "written before the wait";

@@ -1,13 +1,14 @@
-//===- LateInputs.h - what comes with the kernel before, for tests --------===//
+//===- LateInputs.h - checks what kernels do before they wait -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels start before the kernel before has ended. Until they have waited for
-// it they may read weights, and write nothing; and every block waits. A launch
-// with its memory named here fails the test where that is broken:
+// A kernel may start before the previous kernel has ended. Until it has waited
+// for that kernel it may only read weights, and write nothing; and every block
+// must wait. A launch whose memory is named here fails the test if the kernel
+// breaks these rules:
 //
 //   LateInputs late;
 //   late.hide(x);
@@ -26,14 +27,14 @@ namespace sluice::cuda {
 
 class LateInputs {
 public:
-  /// Memory that a kernel before may still read and write: it has bytes 0xff
-  /// until a block has waited, and must have them then.
+  /// Hides memory that a previous kernel may still read and write. It has bytes
+  /// 0xff until a block has waited, and must still have them at that time.
   void hide(void *memory, size_t bytes);
   template <typename T> void hide(DeviceArray<T> &array) {
     hide(array.data(), array.bytes());
   }
 
-  /// Launches (bed/KernelBed.h), and expects that there is no error.
+  /// Launches the kernel (bed/KernelBed.h), and expects that there is no error.
   template <typename Arguments>
   void expectLaunch(const emulator::LaunchOptions &options,
                     const std::string &kernel, const Arguments &arguments) {
@@ -43,7 +44,7 @@ public:
 private:
   struct Region {
     uint8_t *memory;
-    std::vector<uint8_t> ready; ///< what is there after the wait
+    std::vector<uint8_t> ready; ///< the contents after the wait
   };
   void expect(BedLaunch launch);
   void begin();
@@ -51,12 +52,12 @@ private:
   void expectWaited();
 
   std::vector<Region> regions;
-  size_t bytes = 0; ///< of all regions
-  /// One group of blocks (of those that run together) of so many is started
-  /// with its memory hidden, so that large grids take no longer than small
-  /// ones do; that it has waited is seen of each.
+  size_t bytes = 0; ///< the size of all regions
+  /// Of this many groups of blocks (which are resident together), one is
+  /// started with its memory hidden, so that large grids take no longer than
+  /// small ones. For every group it is checked that it has waited.
   size_t every = 1;
-  size_t group = 0; ///< number of the present one, from 1
+  size_t group = 0; ///< number of the current group, from 1
   bool hidden = false, waited = true;
 };
 

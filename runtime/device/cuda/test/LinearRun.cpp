@@ -1,4 +1,4 @@
-//===- LinearRun.cpp - one linear layer in the emulator, for tests --------===//
+//===- LinearRun.cpp - runs one linear layer in the emulator --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,7 +37,7 @@ Operand makeOperand(const LinearRun &run, const std::vector<float> &x,
   auto in = int32_t(run.weight->spec.inFeatures);
   WeightKind kind = run.weight->spec.kind;
   auto padded = size_t(operandFeatures(in)), capacity = size_t(run.capacity);
-  // Values of the capacity; those of rows that are not there stay NaNs.
+  // Room for the capacity; the values of rows beyond the count stay NaNs.
   DeviceArray<float> values(capacity * size_t(in));
   std::copy(x.begin(), x.end(), values.data());
   constexpr Elements elements[] = {Elements::Float, Elements::Bfloat,
@@ -70,7 +70,7 @@ Operand makeOperand(const LinearRun &run, const std::vector<float> &x,
   return operand;
 }
 
-/// Grid, block and shared memory as KernelABI.h has them.
+/// Returns grid, block and shared memory as KernelABI.h defines them.
 emulator::LaunchOptions shapeOf(const LinearRun &run,
                                 const LinearArguments &arguments) {
   WeightKind kind = run.weight->spec.kind;
@@ -98,7 +98,7 @@ void runKernel(const LinearRun &run, LinearArguments &arguments,
   options.order = run.order;
   options.seed = run.seed;
   options.copiedBytes = run.copiedBytes;
-  // In shuffled order, blocks of several parts take turns.
+  // In shuffled order, several blocks take turns.
   options.resident = run.order == emulator::Order::Shuffled ? 5 : 1;
   DeviceArray<float> partials(
       linearPartialFloats(run.weight->spec.kind, arguments.tiles, run.capacity,
@@ -182,7 +182,7 @@ std::vector<float> LinearRun::run(const std::vector<float> &x) const {
   arguments.stages = stages;
   arguments.gate = gate;
 
-  // y is the residual as well, where there is one.
+  // y holds the residual as well, if there is one.
   DeviceArray<float> y(size_t(capacity) * size_t(arguments.outColumns));
   const std::vector<float> before = y.values();
   std::copy(residual.begin(), residual.end(), y.data());

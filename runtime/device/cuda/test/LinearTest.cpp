@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every kind of weight against sums in double precision of what runtime/formats
-// says the weight is, and bit for bit against itself with other batch mates.
+// Compares every kind of weight with sums in double precision of the values of
+// runtime/formats, and bit for bit with itself with other batch mates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,9 +43,9 @@ protected:
     }
   }
 
-  /// How far a sum may be off, as a share of the sum of its terms' magnitudes:
-  /// half a last place of the row's numbers in 16 bits, and the rounding of
-  /// some hundred sums in f32.
+  /// Returns how far a sum may be off, relative to the sum of its terms'
+  /// magnitudes: half a last place of the row's numbers in 16 bits, and the
+  /// rounding of some hundred sums in f32.
   double tolerance() const {
     switch (operandKind(kind())) {
     case OperandKind::F32:
@@ -74,7 +74,7 @@ protected:
         if (!run.bias.empty())
           sum += run.bias[size_t(c)];
         double value = y[size_t(row * out + c)];
-        // Q4_K's terms cancel: quants times a scale, less a minimum.
+        // The terms of Q4_K cancel: quants times a scale, minus a minimum.
         double room = kind() == WeightKind::Q4_K ? 4 : 1;
         ASSERT_LE(std::fabs(value - sum),
                   room * tolerance() * (size + std::fabs(sum)))
@@ -85,10 +85,10 @@ protected:
   std::mt19937 random{unsigned(GetParam()) + 1};
 };
 
-/// With other weights the processor rounds rows to 8 bits.
+/// With other weights the CPU rounds rows to 8 bits.
 class FloatLinearKernelTest : public LinearKernelTest {};
 
-/// Prompts of f32 weights are computed as few rows are.
+/// Prompts with f32 weights use the kernels of few rows.
 class LinearTileKernelTest : public LinearKernelTest {};
 
 std::string nameOf(const testing::TestParamInfo<int> &info) {
@@ -140,7 +140,7 @@ TEST_P(FloatLinearKernelTest, AgreesWithTheProcessor) {
   DeviceWeight device = deviceWeight(weight);
   std::vector<float> y = LinearRun(device, rows).run(x);
   for (size_t i = 0; i < y.size(); ++i)
-    // Of sums of 512 terms of about 1.
+    // The sums have 512 terms of about 1.
     ASSERT_NEAR(y[i], want[i], 512 * tolerance() * 0.1) << i;
 }
 
@@ -173,8 +173,8 @@ TEST_P(LinearKernelTest, ARowIsTheSameInAnyBatch) {
 }
 
 TEST_P(LinearTileKernelTest, ARowIsTheSameInAPrompt) {
-  // Two blocks of columns, the second of one warp's tiles and a bit; two of
-  // rows.
+  // Two blocks of columns, the second with little more than one warp's tiles,
+  // and two blocks of rows.
   constexpr int64_t out = 210;
   constexpr int32_t rows = 150;
   int64_t in = inputSizes().back();
@@ -224,7 +224,7 @@ TEST_P(LinearKernelTest, PartsOfASumMayEndInAnyOrder) {
   std::vector<float> want = LinearRun(device, 1).run(x);
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     LinearRun run(device, 1);
-    run.capacity = 8; // Only blocks that compute, all of them at a time.
+    run.capacity = 8; // All blocks compute, and all are resident together.
     run.order = Order::Shuffled;
     run.seed = seed;
     ASSERT_TRUE(sameBits<float>(run.run(x), want)) << "seed " << seed;
@@ -300,7 +300,7 @@ TEST_P(LinearKernelTest, AWeightIsReadOnceWhateverTheCapacity) {
   LinearRun run(device, 1);
   run.copiedBytes = &copied;
   (void)run.run(x);
-  // Two blocks of four tiles; sums of the row's blocks of 32 features.
+  // Two blocks of four tiles, and sums of the row's blocks of 32 features.
   uint64_t sums = kind() == WeightKind::Q4_K ? uint64_t(in / 32 * 4) : 0;
   EXPECT_EQ(copied, device.tiles.bytes() + 2 * (rowBytes + sums));
   if (kind() == WeightKind::F32)
@@ -313,7 +313,8 @@ TEST_P(LinearKernelTest, AWeightIsReadOnceWhateverTheCapacity) {
 }
 
 TEST_P(LinearKernelTest, RowsOfAnySizeAreScaled) {
-  // f16 has numbers up to 65504 and few bits below 2^-14: rows far beyond both.
+  // f16 has numbers up to 65504 and few bits below 2^-14; the rows are far
+  // beyond both.
   int64_t in = inputSizes()[1];
   StoredWeight weight = randomWeight(random, kind(), 16, in);
   DeviceWeight device = deviceWeight(weight);
@@ -361,7 +362,7 @@ TEST(LinearSplitsTest, PartsCoverTheFeaturesAndNoneIsEmpty) {
         EXPECT_LT(int64_t{splits - 1} * each, units) << out << "x" << in;
         EXPECT_GE(int64_t{splits} * each, units);
       }
-  // What is wide enough is not split.
+  // A weight that is wide enough is not split.
   EXPECT_EQ(linearSplits(WeightKind::BF16, 128256, 4096), 1);
   EXPECT_EQ(linearSplits(WeightKind::BF16, 4096, 4096), 8);
 }
@@ -370,7 +371,7 @@ TEST(LinearSharedTest, EveryKernelFitsIntoTheSmallestChip) {
   for (int kind = 0; kind < weightKindCount; ++kind)
     for (int32_t rows : {8, 16, 32, 64})
       EXPECT_LE(linearSharedBytes(WeightKind(kind), rows), 99 << 10);
-  // Prompts have a kernel of their own on sm_80 (163 KiB) and sm_90 (227 KiB).
+  // On sm_80 (163 KiB) and sm_90 (227 KiB) prompts have a kernel of their own.
   for (int kind = 1; kind < weightKindCount; ++kind) {
     EXPECT_GE(linearTileStages(WeightKind(kind), 163 << 10), 2);
     EXPECT_GE(linearTileStages(WeightKind(kind), 227 << 10), 3);

@@ -1,4 +1,4 @@
-//===- MemoryPlanTest.cpp - where everything lies in device memory --------===//
+//===- MemoryPlanTest.cpp - the layout of a program's device memory -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -66,9 +66,9 @@ TEST(MemoryPlanTest, PlacesFollowEachOtherAndAreAligned) {
     EXPECT_EQ(place % 256, 0u);
   EXPECT_GT(plan.bytes, places.back());
   EXPECT_EQ(plan.weightBytes + plan.cacheBytes + plan.stepBytes, plan.bytes);
-  // 20 pages of 2 heads, keys and values of 32 tokens of 64 halves.
+  // 20 pages of 2 heads, with keys and values of 32 tokens of 64 halves.
   EXPECT_EQ(plan.caches[1] - plan.caches[0], 20u * 2 * 2 * 32 * 64 * 2);
-  // Values for whole 64s of rows, and of outputs behind them.
+  // Values have room for multiples of 64 rows; those of outputs follow.
   EXPECT_EQ(plan.partials - plan.values,
             uint64_t(128 * program.rowFloats + 64 * program.outputFloats) * 4);
   // One span of 128 tokens.
@@ -76,7 +76,7 @@ TEST(MemoryPlanTest, PlacesFollowEachOtherAndAreAligned) {
   EXPECT_EQ(plan.slopes - plan.spans, (100u + 100) * 320 * 4);
 }
 
-/// Of a program that only gives logits.
+/// The program only gives logits.
 TEST(MemoryPlanTest, WhereNoTokensAreFoundThereIsNoRoomForThem) {
   CudaProgram program = tinyGraph(tiny());
   MemoryPlan with = MemoryPlan::make(program, someLimits(), 320).take();
@@ -88,7 +88,7 @@ TEST(MemoryPlanTest, WhereNoTokensAreFoundThereIsNoRoomForThem) {
   EXPECT_EQ(with.stepBytes - without.stepBytes, with.decided - with.greedy);
 }
 
-/// The graphs say which it is.
+/// The graphs say whether the program finds tokens.
 TEST(MemoryPlanTest, AProgramIsAskedWhetherItFindsTokens) {
   std::shared_ptr<Device> device =
       (*emulator::openEmulated({}))->open(0).take();
@@ -111,7 +111,7 @@ TEST(MemoryPlanTest, PartialResultsOfAttentionAreBounded) {
   program.contextLength = 131072;
   CudaExecutorLimits limits = someLimits();
   limits.contextLength = 131072;
-  // 32 heads of 128: 17 KB a span, of which 256 MiB have room for 15887.
+  // 32 heads of 128 take 17 KB a span, so 256 MiB have room for 15887 spans.
   MemoryPlan plan = MemoryPlan::make(program, limits, 32 * 132).take();
   EXPECT_EQ(plan.spansPerRow, 1024);
   EXPECT_EQ(plan.spanPlaces, 15887);
@@ -127,7 +127,7 @@ TEST(MemoryPlanTest, APartnerHasNoPlaceOfItsOwn) {
   EXPECT_LT(after.bytes, before.bytes);
 }
 
-/// The output head's tiles are the table, too.
+/// The tiles of the output head are also the table.
 TEST(MemoryPlanTest, ATiedTableHasNoPlaceOfItsOwn) {
   CudaProgram program = tinyGraph(tiny());
   auto &table = std::get<TableWeight>(program.weights[0]);
@@ -141,7 +141,8 @@ TEST(MemoryPlanTest, ATiedTableHasNoPlaceOfItsOwn) {
             (*layoutBytes(*weightSpec(tilesOf(table))) + 255) / 256 * 256);
 }
 
-/// One without kernels is widened, and so it is counted.
+/// A table in a format without kernels is widened, and its wide size is
+/// counted.
 TEST(MemoryPlanTest, TablesAreCountedAsTheyLieThere) {
   CudaProgram program = tinyGraph(tiny());
   auto &table = std::get<TableWeight>(program.weights[0]);

@@ -1,4 +1,4 @@
-//===- NodeSequenceTest.cpp - which node fails, or does not end -----------===//
+//===- NodeSequenceTest.cpp - which node fails or does not end ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ using namespace sluice::cuda::emulator;
 
 namespace {
 
-/// (pointer): doubles it.
+/// A kernel with one parameter, a pointer: doubles the number there.
 void twice(const uint64_t *words) {
   sluice_emulated_wait();
   if (sluice_emulated_thread() == 0)
@@ -49,7 +49,7 @@ protected:
     keepGivenUp(device);
   }
 
-  /// The error of making and launching bump, twice, bump.
+  /// Returns the error of making and launching the nodes bump, twice, bump.
   std::string run(const NodeSequence::Observer &observer = {}) {
     std::vector<GraphNode> nodes;
     for (const char *name : {"bump", "twice", "bump"}) {
@@ -92,7 +92,7 @@ TEST_F(NodeSequenceTest, EveryWayRunsTheNodesInOrder) {
     EXPECT_EQ(run(), "") << words;
     EXPECT_EQ(value(), 3) << words;
     EXPECT_EQ(made.whereItStands(), "");
-    // Again: marks begin at the first node.
+    // In a second launch, marks begin at the first node again.
     EXPECT_TRUE(made.launch(stream).ok());
     EXPECT_EQ(value(), 9) << words;
     TearDown();
@@ -131,7 +131,7 @@ TEST_F(NodeSequenceTest, AnErrorNamesTheKernelThatIsLaunchedByItself) {
                    "access was encountered");
   TearDown();
   device.reset();
-  // Of a whole graph nobody knows which.
+  // In a whole graph the failing node is not known.
   open("", emulated);
   EXPECT_EQ(run(), "cuGraphLaunch: an illegal memory access was encountered");
 }

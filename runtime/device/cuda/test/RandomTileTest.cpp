@@ -1,11 +1,11 @@
-//===- RandomTileTest.cpp - weights made of a seed ------------------------===//
+//===- RandomTileTest.cpp - weights that are made from a seed -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What the kernels make is, byte for byte, what the host's layout makes of the
+// The kernels must make, byte for byte, what the host's layout makes of the
 // host's random rows.
 //
 //===----------------------------------------------------------------------===//
@@ -22,9 +22,9 @@ using namespace sluice::cuda;
 
 namespace {
 
-/// A kernel, the format of the rows that it makes, and that of the tiles.
+/// A kernel, the format of the rows that it makes, and that of its tiles.
 struct Case {
-  const char *name; ///< behind "sluice_random_"
+  const char *name; ///< after "sluice_random_"
   Format stored, format;
 };
 
@@ -55,7 +55,7 @@ protected:
     return {rows.key, rows.spread.mean, units.unit, units.d, units.dmin, 0};
   }
 
-  /// As the host makes them, in the format of the tiles.
+  /// Returns the rows that the host makes, in the format of the tiles.
   std::vector<uint8_t> hostRows(const RandomRows &rows, int64_t out,
                                 int64_t in) const {
     const uint64_t bytes = *rowBytes(tested().format, in);
@@ -104,7 +104,7 @@ protected:
   }
 
   void expectTiles(int64_t out, int64_t in, bool gated, float mean = 0) {
-    // Each of its own key and spread.
+    // The two weights have a key and a spread each.
     const RandomRows rows = {randomKey(3, uint64_t(in)), {mean, 0.03f}};
     const RandomRows partner = {randomKey(4, uint64_t(out)), {mean, 0.2f}};
     const WeightSpec shape = spec(out, in, gated);
@@ -129,8 +129,8 @@ INSTANTIATE_TEST_SUITE_P(Kernels, RandomTileTest,
 
 TEST(RandomTileTest, AreAllTested) { EXPECT_EQ(cases().size(), 11u); }
 
-/// Columns that end within a tile or with it, features within a unit, with one,
-/// and behind more than one block's.
+/// Columns end within a tile or at its end, and features within a unit, at its
+/// end, and after more than one block.
 TEST_P(RandomTileTest, AreTheHosts) {
   std::vector<int64_t> features;
   switch (tested().format) {

@@ -1,13 +1,13 @@
-//===- RealShapesTest.cpp - the widths that models have -------------------===//
+//===- RealShapesTest.cpp - the widths of known models --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Products and attention of the shapes of known models. Rows are few, and of a
-// weight's columns there are those of the first tiles alone, as of a window of
-// tiles; how sums are split follows from the whole weight.
+// Tests products and attention of the shapes of known models. Rows are few, and
+// only the first tiles of a weight's columns exist, as a window of tiles; the
+// split of sums follows from the whole weight.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,18 +51,19 @@ constexpr LinearCase linears[] = {
     {"Llama8BVocabularyQ6_K", WeightKind::Q6_K, 4096, 128256},
     {"GPTJInF16", WeightKind::F16, 4096, 16384},
     {"GPTJOutQ8_0", WeightKind::Q8_0, 16384, 4096},
-    // Neither whole units of 128 features nor, four times as wide, a row that
-    // one block keeps in registers.
+    // These are not multiples of units of 128 features, and a row of four times
+    // the width does not fit into the registers of one block.
     {"FalconQueriesBF16", WeightKind::BF16, 4544, 4672},
     {"FalconDownBF16", WeightKind::BF16, 18176, 4544},
 };
 
 class RealLinearTest : public testing::TestWithParam<LinearCase> {
 protected:
-  static constexpr int64_t columns = 64; ///< of the window: a block's
+  /// Columns of the window, which are those of a block.
+  static constexpr int64_t columns = 64;
   static constexpr int32_t rows = 3;
 
-  /// The first columns of a weight that has more of them.
+  /// Returns the first columns of a weight that has more.
   DeviceWeight window(const StoredWeight &first,
                       const StoredWeight *partner = nullptr) {
     DeviceWeight weight = deviceWeight(first, partner);
@@ -70,9 +71,9 @@ protected:
     return weight;
   }
 
-  /// In double precision, [row][out].
+  /// Results in double precision, [row][out].
   struct Sums {
-    std::vector<double> values, sizes; ///< sizes: of the terms' magnitudes
+    std::vector<double> values, sizes; ///< sizes: sums of the terms' magnitudes
   };
   static Sums define(const StoredWeight &weight, const std::vector<float> &x) {
     const int64_t in = weight.inFeatures;
@@ -93,7 +94,7 @@ protected:
     return sums;
   }
 
-  /// `up`: of a gated one, the partner.
+  /// `up` is the partner if the weight is gated.
   void expectRight(const StoredWeight &gate, const StoredWeight &up,
                    const std::vector<float> &x,
                    const std::vector<float> &residual,
@@ -102,8 +103,8 @@ protected:
     Sums sums = define(gate, x), partner;
     if (shape.isGated)
       partner = define(up, x);
-    // Rows' numbers are off by half a last place at most, which in sums of so
-    // many cancel as random ones do; and sums are in f32.
+    // The rows' numbers are off by at most half a last place, and in such long
+    // sums these errors cancel like random ones; sums are in f32.
     const double place = shape.kind == WeightKind::F32    ? 0
                          : shape.kind == WeightKind::BF16 ? 0x1p-8
                                                           : 0x1p-11;
@@ -113,7 +114,7 @@ protected:
       if (shape.isGated) {
         const double silu = want / (1 + std::exp(-want));
         want = silu * partner.values[i];
-        // silu is nowhere steeper than 1.1.
+        // The slope of silu is at most 1.1.
         size = 1.1 * size * std::fabs(partner.values[i]) +
                partner.sizes[i] * std::fabs(silu);
       }
@@ -122,7 +123,7 @@ protected:
     }
   }
 
-  /// The last two tiles of the four by themselves.
+  /// Computes the last two of the four tiles separately.
   void expectLastTiles(const LinearRun &run, const std::vector<float> &x,
                        const std::vector<float> &y) const {
     const size_t out = y.size() / rows;
@@ -165,7 +166,7 @@ TEST_P(RealLinearTest, SumsAreRightByEveryKernel) {
   expectRight(gate, up, x, run.residual, y);
   expectLastTiles(run, x, y);
 
-  // Of more rows in a block, and as a prompt's.
+  // Computes the same with more rows in a block, and as a prompt.
   for (int32_t kernelRows : {64, linearTileRows}) {
     if (kernelRows == linearTileRows && shape.kind == WeightKind::F32)
       continue;
@@ -188,8 +189,8 @@ struct AttendCase {
 
 void PrintTo(const AttendCase &shape, std::ostream *out) { *out << shape.name; }
 
-/// Scores are spread as if a scale of 6 / sqrt(headDim) were a model's: of
-/// thousands of positions some count.
+/// The scores are spread as in a model by a scale of 6 / sqrt(headDim), so that
+/// some of thousands of positions matter.
 constexpr AttendCase attends[] = {
     {"Llama1BF16", CacheKind::F16, {32, 8, 64, 0, 0.75f, 0, nullptr}, 2300},
     {"Llama8BBF16", CacheKind::BF16, {32, 8, 128, 0, 0.53f, 0, nullptr}, 2049},
@@ -233,6 +234,6 @@ TEST_P(RealAttendTest, ARowAtTheEndOfALongContext) {
     ASSERT_NEAR(out[i], want[i], room) << i;
     largest = std::max(largest, std::fabs(want[i]));
   }
-  // Not means of so many numbers that all would be near 0.
+  // The results are not means of so many numbers that all would be near 0.
   EXPECT_GT(largest, 0.1);
 }

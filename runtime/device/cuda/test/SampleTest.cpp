@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tokens against those of the host's Sampler over all logits, and candidates
-// against a sort of them.
+// Compares tokens with those of the host's Sampler over all logits, and
+// candidates with a sort of the logits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,12 +27,12 @@ using RowLogits = std::vector<float>;
 
 using emulator::Order;
 
-/// In the place of a candidate that nothing has been written to.
+/// Marks the place of a candidate that was not written.
 constexpr TokenLogit untouched = {0, 1 << 30};
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-/// A partial sort of all logits: zeros are equal, of equal ones the least
+/// Sorts all logits partially: zeros are equal, and of equal logits the lowest
 /// tokens come first.
 std::vector<TokenLogit> greatestOf(const RowLogits &logits, int32_t count) {
   std::vector<TokenLogit> all;
@@ -54,8 +54,8 @@ struct Sampled {
 
 class SampleTest : public testing::Test {
 protected:
-  /// As the program gives it: a NaN is the greatest, and the complement says
-  /// that the greatest is no finite number.
+  /// Returns the token as the program gives it: a NaN is the greatest, and the
+  /// complement says that the greatest is not a finite number.
   int32_t tokenOf(const RowLogits &logits) {
     auto best = std::ranges::find_if(logits, [](float x) { return x != x; });
     if (best == logits.end())
@@ -64,7 +64,7 @@ protected:
     return std::isfinite(*best) ? token : ~token;
   }
 
-  /// Outputs of one step, numbered from the last request to the first.
+  /// Runs the outputs of one step, numbered from the last request to the first.
   Sampled run(const std::vector<RowLogits> &outputs,
               const std::vector<OutputRequest> &requests,
               Order order = Order::Shuffled) {
@@ -72,7 +72,7 @@ protected:
     const auto count = static_cast<int32_t>(outputs.size());
     DeviceArray<float> logits(outputs.size() * outputs[0].size());
     DeviceArray<OutputRequest> asked(requests);
-    // There is room for one more.
+    // There is room for one more output.
     DeviceArray<int32_t> sources(outputs.size()), tokens(outputs.size() + 1),
         counts(std::vector{count});
     DeviceArray<TokenLogit> candidates(
@@ -119,7 +119,7 @@ protected:
         TokenLogit each = candidates[i * maxCandidates + size_t(j)];
         if (each.token < 0)
           break;
-        // All of them, or none.
+        // Either all of them are written or none.
         if (each == untouched) {
           EXPECT_EQ(j, 0);
           break;
@@ -130,7 +130,7 @@ protected:
     return sampled;
   }
 
-  /// Expects for each output what the host draws of all its logits.
+  /// Expects for each output what the host draws from all its logits.
   void expectHosts(const std::vector<RowLogits> &outputs,
                    const std::vector<SamplingParams> &params,
                    int64_t position) {
@@ -151,8 +151,8 @@ protected:
     }
   }
 
-  /// Expects the greatest logits, so many of them, bit for bit; and that they
-  /// come in the same places whoever is first.
+  /// Expects that many of the greatest logits, bit for bit, and in places that
+  /// do not depend on the order of threads.
   void expectGreatest(const RowLogits &logits,
                       const std::vector<int32_t> &counts) {
     std::vector<OutputRequest> requests;
@@ -174,7 +174,8 @@ protected:
     }
   }
 
-  /// Spread or alike, with equal ones among them, and some forbidden.
+  /// Returns logits that are spread or alike, with equal ones among them, some
+  /// of them forbidden.
   RowLogits randomLogits(int32_t vocabulary) {
     RowLogits logits =
         randomFloats(random, size_t(vocabulary), float(1 << random() % 5));
@@ -238,8 +239,8 @@ TEST_F(SampleTest, ARealVocabulary) {
   expectHosts(outputs, params, 7);
 }
 
-/// Of equal logits the least tokens, whichever block has them; zeros are equal,
-/// and what there is not is not made up.
+/// Of equal logits the lowest tokens are taken, whichever block has them. Zeros
+/// are equal, and missing candidates are not made up.
 TEST_F(SampleTest, CandidatesAreTheGreatest) {
   RowLogits logits(5000, -infinity);
   for (size_t token : {4999, 2047, 2048, 7, 4000})
@@ -270,27 +271,28 @@ TEST_F(SampleTest, CandidatesAreTheGreatest) {
   EXPECT_EQ(tokensOf(128).size(), 5u);
 }
 
-/// Where a vocabulary has whole parts, or a last one of fewer logits than are
-/// wanted; as many as there are, and more.
+/// Vocabularies of whole parts, and with a last part of fewer logits than are
+/// wanted; as many candidates as there are, and more.
 TEST_F(SampleTest, CandidatesOfAnyVocabulary) {
   for (int32_t vocabulary : {1, 2, 31, 127, 128, 129, 257, 2047, 2048, 2049,
                              2048 + 39, 2048 + 100, 4095, 6145})
     expectGreatest(randomLogits(vocabulary), {1, 2, 40, 127, 128});
 }
 
-/// The leading four bytes of the keys are the same: tokens decide.
+/// The leading four bytes of the keys are the same, so the tokens decide.
 TEST_F(SampleTest, CandidatesOfEqualLogitsAreTheLeastTokens) {
   for (float logit : {1.5f, 0.0f, -7e30f}) {
     expectGreatest(RowLogits(2300, logit), {1, 40, 127, 128});
-    // None in the first part, and a part that has more than are wanted.
+    // The first part has no candidates, and another part has more than are
+    // wanted.
     RowLogits logits(4500, logit);
     std::fill_n(logits.begin() + 2000, 300, logit + 1 + std::fabs(logit));
     expectGreatest(logits, {1, 100, 128});
   }
 }
 
-/// The last that is wanted is found by each of a key's bytes, the last as well:
-/// of 256 tokens that differ in it alone.
+/// Each byte of a key decides which is the last candidate, including the last
+/// byte, in which 256 tokens differ.
 TEST_F(SampleTest, CandidatesWhoseKeysShareTheirLeadingBytes) {
   for (int byte = 0; byte < 4; ++byte)
     for (float base : {2.75f, -2.75f}) {
@@ -304,7 +306,7 @@ TEST_F(SampleTest, CandidatesWhoseKeysShareTheirLeadingBytes) {
     RowLogits logits(5000, 1);
     std::fill_n(logits.begin() + std::ptrdiff_t(first), 256, 2.0f);
     expectGreatest(logits, {1, 2, 127, 128});
-    // And one above them.
+    // Adds one above them.
     logits[4999] = 3;
     expectGreatest(logits, {1, 2, 127, 128});
   }
@@ -325,7 +327,8 @@ TEST_F(SampleTest, CandidatesAmongNumbersOfEveryKind) {
                            Limits::min(),
                            1.0f,
                            Limits::max()};
-  // From the least on, each with those below it alone.
+  // Takes the lowest number and then one more at a time, always with the lower
+  // ones only.
   for (size_t kinds = 2; kinds <= std::size(numbers); ++kinds) {
     RowLogits logits(2100);
     for (float &each : logits)
@@ -333,14 +336,15 @@ TEST_F(SampleTest, CandidatesAmongNumbersOfEveryKind) {
     logits[1000] = numbers[kinds - 1];
     expectGreatest(logits, {1, 128});
   }
-  // Few that are allowed.
+  // Few tokens are allowed.
   RowLogits logits(2500, -infinity);
   for (size_t token : {2499, 3, 77, 2048})
     logits[token] = -float(token);
   expectGreatest(logits, {1, 3, 4, 5, 128});
 }
 
-/// Nothing is touched of an output whose token is none, or is wanted as it is.
+/// Outputs are not touched if their token is invalid, or if no other token is
+/// requested.
 TEST_F(SampleTest, OthersAreLeftAlone) {
   RowLogits logits = randomLogits(3000);
   for (auto kind : {OutputRequest::Logits, OutputRequest::Greatest}) {
@@ -358,7 +362,7 @@ TEST_F(SampleTest, OthersAreLeftAlone) {
                {.kind = kind, .count = 5, .temperature = 1}});
       EXPECT_EQ(sampled.tokens[0], ~2100);
       EXPECT_TRUE(sampled.candidates[0].empty());
-      // The other output is drawn all the same.
+      // The other output is drawn nevertheless.
       EXPECT_GE(sampled.tokens[1], 0);
       EXPECT_EQ(sampled.candidates[1].size(),
                 kind == OutputRequest::Candidates ? 5u : 0u);

@@ -1,4 +1,4 @@
-//===- SluiceGraphTest.cpp - which kernels a step consists of -------------===//
+//===- SluiceGraphTest.cpp - the kernels that a step consists of ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ using namespace sluice::cuda;
 
 namespace {
 
-/// A device that gives each kernel a number, by which its name is known.
+/// A device that gives each kernel a number, which identifies its name.
 class StepGraphTest : public testing::Test {
 protected:
   StepGraphTest() : tiny(cpu::Isa::Avx2) {
@@ -28,7 +28,8 @@ protected:
     kernels = KernelLibrary::load(*device, {}).take();
   }
 
-  /// The kernels of a step of `rows` rows: name, grid, threads.
+  /// Builds a graph of `rows` rows and returns its kernels: name, grid,
+  /// threads.
   std::vector<std::string> build(cpu::TinyPart part, int64_t rows,
                                  int32_t sharedBytes = 227 << 10,
                                  bool fastMathBatch = false) {
@@ -79,7 +80,7 @@ protected:
   std::unique_ptr<Device> device;
   std::unique_ptr<KernelLibrary> kernels;
   bool isLaunched = true;
-  std::vector<std::string> names; // of the last graph's nodes
+  std::vector<std::string> names; // those of the last graph's nodes
   GraphContext context;
   std::unique_ptr<SluiceGraph> graph;
 };
@@ -88,7 +89,7 @@ protected:
 
 TEST_F(StepGraphTest, OneRow) {
   std::vector<std::string> lines = build(cpu::TinyPart::Whole, 1);
-  // Embedding; one layer; the scores.
+  // The embedding, one layer, and the scores.
   EXPECT_THAT(std::vector(lines.begin(), lines.begin() + 14),
               testing::ElementsAre(
                   "sluice_embed_q8_0 1,1,1", "sluice_embed_f32 1,1,1",
@@ -113,7 +114,7 @@ TEST_F(StepGraphTest, RowsChooseTheKernels) {
   using testing::Contains;
   EXPECT_THAT(build(cpu::TinyPart::Whole, 16),
               Contains("sluice_linear_bf16_16 1,1,1"));
-  // 32 rows of a group of two heads are a tile.
+  // 32 rows with a group of two heads are a tile.
   EXPECT_THAT(build(cpu::TinyPart::Whole, 32),
               testing::AllOf(Contains("sluice_linear_bf16_32 1,1,1"),
                              Contains("sluice_attend_tile_f16_64 1,2,1"),
@@ -124,16 +125,17 @@ TEST_F(StepGraphTest, RowsChooseTheKernels) {
               testing::AllOf(Contains("sluice_linear_tile_bf16 2,1,1"),
                              Contains("sluice_linear_f32_64 1,1,4"),
                              Contains("sluice_linear_f16_8 1,1,1")));
-  // A chip with less shared memory has no room for the tiles' stages.
+  // A chip with less shared memory has no room for the stages of the tile
+  // kernels.
   EXPECT_THAT(build(cpu::TinyPart::Whole, 256, 99 << 10),
               Contains("sluice_linear_bf16_64 1,1,4"));
 }
 
-/// Where most rows may be in tiles, blocks go over rows.
+/// If most rows may be in tiles, blocks go over rows.
 TEST_F(StepGraphTest, LargeGraphsHaveFewBlocksForRowsInNoTile) {
   using testing::Contains;
-  // Of 16 multiprocessors with four places each, 32 are for each kv head; rows
-  // have one span. And 32 blocks of a multiprocessor for four heads.
+  // 16 multiprocessors have four places each, so each kv head has 32; rows have
+  // one span. The combine kernel has 32 blocks a multiprocessor for four heads.
   EXPECT_THAT(build(cpu::TinyPart::Whole, 128),
               testing::AllOf(Contains("sluice_attend_f16_64 128,1,2"),
                              Contains("sluice_attend_combine 128,4,1")));
@@ -143,14 +145,14 @@ TEST_F(StepGraphTest, LargeGraphsHaveFewBlocksForRowsInNoTile) {
                              Contains("sluice_attend_combine 128,4,1")));
 }
 
-/// As docs/RationaleCuda.md has it: of a llama-8b on 132 multiprocessors.
+/// Uses the shape of docs/RationaleCuda.md: a llama-8b on 132 multiprocessors.
 TEST(AttendGridTest, BlocksOfARealShape) {
   AttendSize size = {1, 32, 8, 128, 64, false};
   AttendGrid grid = attendGrid(size, 132);
   EXPECT_EQ(grid.spanRows, 1);
   EXPECT_EQ(grid.spanShares, 16); // all spans of 8,192 positions
   EXPECT_EQ(grid.combineRows, 1);
-  // Some rows have one block each, with tiles and without.
+  // Some rows have one block each, with and without tiles.
   for (int64_t rows : {8, 16, 128}) {
     size.rows = rows;
     size.hasTiles = rows >= tileRows(128, 4);
@@ -166,21 +168,21 @@ TEST(AttendGridTest, BlocksOfARealShape) {
     EXPECT_EQ(grid.spanShares, 4);
     EXPECT_EQ(grid.combineRows * size.heads, 4224);
   }
-  // Sequences of two spans need no four blocks to share them.
+  // Sequences of two spans do not need four blocks to share them.
   size.spansPerRow = 2;
   EXPECT_EQ(attendGrid(size, 132).spanShares, 1);
-  // Without tiles every row is computed here.
+  // Without tiles these kernels compute every row.
   size.hasTiles = false;
   EXPECT_EQ(attendGrid(size, 132).spanRows, 2048);
   EXPECT_EQ(attendGrid(size, 132).combineRows, 2048);
-  // More heads than blocks.
+  // There are more heads than blocks.
   size = {256, 4096, 4096, 64, 8, true};
   grid = attendGrid(size, 16);
   EXPECT_EQ(grid.spanRows, 1);
   EXPECT_EQ(grid.combineRows, 1);
 }
 
-/// What attention reads of the tables is what the host writes there.
+/// Attention reads its tables where the host writes them.
 TEST_F(StepGraphTest, AttentionFindsItsPlaces) {
   build(cpu::TinyPart::WholeWithCheckpoints, 32);
   int64_t found = 0;
@@ -198,10 +200,10 @@ TEST_F(StepGraphTest, AttentionFindsItsPlaces) {
     ++found;
   }
   EXPECT_EQ(found, 2 * 3);
-  // A tile is 32 rows of groups of two heads.
+  // A tile is 32 rows with groups of two heads.
   ASSERT_EQ(graph->attention().tileRows.size(), 1u);
   EXPECT_EQ(graph->attention().tileRows[0], 32);
-  // They go where their row goes.
+  // The places move with their rows.
   for (const GraphNode &each : graph->nodes)
     if (const auto &node = std::get<KernelNode>(each);
         nameOf(node.function) == "sluice_compact") {
@@ -221,13 +223,13 @@ TEST_F(StepGraphTest, LargeGraphsHaveTheLibrarysProducts) {
   using testing::HasSubstr;
   std::vector<std::string> lines =
       build(cpu::TinyPart::Whole, 256, 227 << 10, true);
-  // bf16 without a bias: the library's sums are the results.
+  // For bf16 without a bias, the library's sums are the results.
   auto at =
       std::find(lines.begin(), lines.end(), "sluice_dense_weight_bf16 1,2,1");
   ASSERT_NE(at, lines.end());
   EXPECT_EQ(at[1], "product 256x128x32");
   EXPECT_THAT(at[2], testing::Not(HasSubstr("dense")));
-  // The others are finished.
+  // Other sums go through a kernel that finishes them.
   at = std::find(lines.begin(), lines.end(), "sluice_dense_weight_q4_0 1,4,1");
   ASSERT_NE(at, lines.end());
   EXPECT_EQ(at[1], "product 256x128x64");
@@ -241,7 +243,7 @@ TEST_F(StepGraphTest, LargeGraphsHaveTheLibrarysProducts) {
   EXPECT_EQ(graph->kernelCount,
             std::ssize(graph->nodes) +
                 products * (SluiceGraph::kernelsOfProduct - 1));
-  // f32 weights have no numbers of 16 bits.
+  // f32 weights have no 16-bit operands.
   EXPECT_THAT(lines, testing::Contains("sluice_linear_f32_64 1,1,4"));
   EXPECT_THAT(build(cpu::TinyPart::Whole, 128, 227 << 10, true),
               testing::Not(testing::Contains(HasSubstr("dense"))));
@@ -252,7 +254,7 @@ TEST_F(StepGraphTest, CheckpointsMoveAsManyValuesAsThereAre) {
       build(cpu::TinyPart::WholeWithCheckpoints, 8);
   EXPECT_EQ(graph->checkpoints, 11);
   EXPECT_EQ(graph->checkpointsBeforeOutputs, 9);
-  // Nine values in two kernels.
+  // Nine values take two kernels.
   auto at = std::find(lines.begin(), lines.end(), "sluice_move_values 4,8,1");
   ASSERT_NE(at, lines.end());
   EXPECT_EQ(at[1], "sluice_move_values 4,1,1");
@@ -267,7 +269,7 @@ TEST_F(StepGraphTest, StagesReceiveAndSend) {
   EXPECT_EQ(graph->received, graph->valueAt(SLUICE_DOMAIN_ROWS, 0));
 }
 
-/// With the nodes and without any.
+/// Names are listed both with and without making the nodes.
 TEST_F(StepGraphTest, NodesHaveNames) {
   for (cpu::TinyPart part :
        {cpu::TinyPart::WholeWithCheckpoints, cpu::TinyPart::SecondStage})

@@ -1,11 +1,11 @@
-//===- StepExchangesTest.cpp - where members meet in a step ---------------===//
+//===- StepExchangesTest.cpp - the collectives of a group in a step -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Graphs with exchanges at all members of a group, each on a device of its own.
+// Runs graphs with exchanges at all members of a group, each on its own device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,7 +63,7 @@ public:
     device->destroy(stream);
   }
 
-  /// The value of that number.
+  /// Returns the value of that number.
   float *value(int number) {
     return reinterpret_cast<float *>(context.arena + context.plan.bytes +
                                      uint64_t(number) * valueBytes / 4);
@@ -92,7 +92,7 @@ public:
   Graph made = nullptr;
 };
 
-/// All members, each with its graph running; done when all are.
+/// Returns all members, each of which has run its graph to the end.
 std::vector<std::unique_ptr<Member>>
 runAll(int32_t members, TestExchange &exchange,
        const std::function<void(Member &)> &build) {
@@ -119,7 +119,8 @@ std::vector<float> numbersOf(int32_t member, int64_t count) {
   return values;
 }
 
-/// Devices give back from the thread that has entered them.
+/// Destroys the members. A device releases memory only from a thread that has
+/// entered it.
 void close(std::vector<std::unique_ptr<Member>> &all) {
   for (std::unique_ptr<Member> &each : all) {
     EXPECT_TRUE(each->device->enter().ok());
@@ -129,7 +130,7 @@ void close(std::vector<std::unique_ptr<Member>> &all) {
 
 } // namespace
 
-/// Also where there are fewer numbers than shares.
+/// This holds also if there are fewer numbers than shares.
 TEST(StepExchangesTest, SumsHaveTheSameBitsAtAllMembers) {
   for (int32_t members : {1, 2, 3, 4})
     for (int64_t cols : {1, 24, 500}) {
@@ -175,7 +176,7 @@ TEST(StepExchangesTest, ColumnsAreGathered) {
   close(all);
 }
 
-/// What the others' hosts say of the living is nobody's concern.
+/// The flags of the other members' hosts do not matter.
 TEST(StepExchangesTest, TheFirstMemberSaysWhoLives) {
   TestExchange exchange(3);
   std::vector<DeviceAddress> decided;
@@ -213,7 +214,7 @@ TEST(StepExchangesTest, WhatCannotBeGatheredIsRefused) {
   EXPECT_TRUE(member.graph->failed());
 }
 
-/// Also where nothing is launched: what each collective is made of.
+/// Lists what each collective consists of, also if nothing is launched.
 TEST(StepExchangesTest, NodesHaveNames) {
   using testing::ElementsAre;
   TestExchange exchange(2);

@@ -1,4 +1,4 @@
-//===- StepTablesTest.cpp - what a step is told of its rows ---------------===//
+//===- StepTablesTest.cpp - the tables of a step's rows -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -40,7 +40,7 @@ protected:
     layout.emplace(limits, rows);
     return tables->fill({&batch, &pages}, *layout, attention);
   }
-  /// Of the first rows.
+  /// Returns the places of the first rows.
   std::vector<int32_t> places() {
     auto first = block.begin() + layout->spanPlaces;
     return {first, first + batch.rows()};
@@ -89,7 +89,8 @@ TEST_F(StepTablesTest, RowsSayTheirTokens) {
   EXPECT_THAT(std::vector(tokens, tokens + 3), ElementsAre(100, 101, 102));
 }
 
-/// No graph's tables end behind those of the largest, for which there is room.
+/// The tables of no graph end after those of the largest, for which there is
+/// room.
 TEST_F(StepTablesTest, LayoutsOfFewRowsAreShorter) {
   int64_t before = 0;
   for (int64_t rows : {1, 2, 64}) {
@@ -100,21 +101,21 @@ TEST_F(StepTablesTest, LayoutsOfFewRowsAreShorter) {
 }
 
 TEST_F(StepTablesTest, PlacesGoToTheLongestRowsFirst) {
-  // 1, 3, 8 and 2 spans.
+  // The rows have 1, 3, 8 and 2 spans.
   for (int64_t length : {128, 300, 1000, 130})
     add(open(length), length - 1);
   ASSERT_TRUE(fill({13, {}}).ok());
   EXPECT_THAT(places(), ElementsAre(-1, 0, 3, 11));
   ASSERT_TRUE(fill({12, {}}).ok());
   EXPECT_THAT(places(), ElementsAre(-1, 8, 0, -1));
-  // What does not fit leaves its room to shorter ones.
+  // A row that does not fit leaves its room to shorter ones.
   ASSERT_TRUE(fill({5, {}}).ok());
   EXPECT_THAT(places(), ElementsAre(-1, 0, -1, 3));
   ASSERT_TRUE(fill({0, {}}).ok());
   EXPECT_THAT(places(), ElementsAre(-1, -1, -1, -1));
 }
 
-/// Rows that a kernel for prompts computes take no places from others.
+/// Rows that a kernel for prompts computes need no places.
 TEST_F(StepTablesTest, ChunksOfPromptsNeedNone) {
   SequenceId prompt = open(1000), other = open(400);
   for (int64_t i = 0; i < 10; ++i)
@@ -123,7 +124,7 @@ TEST_F(StepTablesTest, ChunksOfPromptsNeedNone) {
   const int32_t four[] = {4}, both[] = {4, 8}, six[] = {6};
   ASSERT_TRUE(fill({100, four}).ok());
   EXPECT_THAT(places(), ElementsAre(-1, -1, -1, -1, -1, -1, -1, -1, 0, 8, 16));
-  // Where layers differ, those of all.
+  // If layers differ, only rows that are in tiles of all layers need none.
   ASSERT_TRUE(fill({100, both}).ok());
   EXPECT_THAT(places(), ElementsAre(-1, -1, -1, -1, -1, -1, -1, -1, 0, 8, 16));
   // The second tile is not of one sequence.

@@ -1,4 +1,4 @@
-//===- StoredWeight.cpp - random weights of every kind, for tests ---------===//
+//===- StoredWeight.cpp - random weights of every kind for tests ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@ static constexpr struct {
 
 const char *cuda::kindName(WeightKind kind) { return kinds[int(kind)].name; }
 
-/// Puts a scale of about 2^-6 at `at`.
+/// Writes a scale of about 2^-6 to `at`.
 static void putScale(std::mt19937 &random, uint8_t *at) {
   std::uniform_real_distribution<float> scale(0.01f, 0.03f);
   uint16_t half = floatToHalf(random() % 2 ? scale(random) : -scale(random));

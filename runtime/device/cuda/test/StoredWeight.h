@@ -1,4 +1,4 @@
-//===- StoredWeight.h - random weights of every kind, for tests -----------===//
+//===- StoredWeight.h - random weights of every kind for tests ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ namespace sluice::cuda {
 
 const char *kindName(WeightKind kind);
 
-/// A weight as a file has it, and what it stands for.
+/// A weight as a file stores it, with its values.
 struct StoredWeight {
   WeightKind kind = WeightKind::F32;
   int64_t outFeatures = 0, inFeatures = 0;
@@ -23,11 +23,12 @@ struct StoredWeight {
   std::vector<float> values;  ///< [out][in], by runtime/formats
 };
 
-/// Random bits in every field, with finite scales of sensible size.
+/// Returns a weight with random bits in every field and finite scales of a
+/// realistic size.
 StoredWeight randomWeight(std::mt19937 &random, WeightKind kind,
                           int64_t outFeatures, int64_t inFeatures);
 
-/// The weight (gated: with its partner) in device memory.
+/// A weight in device memory, with its partner if it is gated.
 struct DeviceWeight {
   WeightSpec spec;
   DeviceArray<uint8_t> tiles;

@@ -17,7 +17,7 @@
 
 namespace sluice::cuda {
 
-/// Where members leave what they give to each other.
+/// Holds the bytes that members have sent and not yet received.
 class TestExchange {
 public:
   explicit TestExchange(int32_t members) : members(members) {}
@@ -30,11 +30,12 @@ private:
   std::mutex mutex;
   std::condition_variable changed;
   bool isOver = false;
-  std::map<std::pair<int32_t, int32_t>, std::vector<Bytes>> given; ///< from, to
+  /// Keys are (from, to).
+  std::map<std::pair<int32_t, int32_t>, std::vector<Bytes>> given;
 };
 
-/// One member's end. An exchange that another one does not come to ends when
-/// somebody gives up.
+/// One member's end of the group. An exchange in which another member does not
+/// take part ends when a member gives up.
 class TestGroup final : public DeviceGroup {
 public:
   TestGroup(TestExchange &common, int32_t member,

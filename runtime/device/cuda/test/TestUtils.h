@@ -1,4 +1,4 @@
-//===- TestUtils.h - what tests of kernels share --------------------------===//
+//===- TestUtils.h - helpers for tests of kernels -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

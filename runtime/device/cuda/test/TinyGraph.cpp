@@ -1,4 +1,4 @@
-//===- TinyGraph.cpp - the tiny model as the compiler would emit it -------===//
+//===- TinyGraph.cpp - the tiny model as a hand-written CUDA program ------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@ constexpr int64_t layers = 2;
 constexpr int64_t vocabSize = TinyProgram::vocabSize;
 constexpr int32_t threads = 64;
 
-/// Weight numbers, as TinyProgram's.
+/// The numbers of the weights, as in TinyProgram.
 enum : int64_t { TokenTable, PositionTable, Bias, RowLogits, FirstLayer };
 enum : int64_t { Query, Key, Value, Output, LayerWeights };
 
@@ -64,7 +64,7 @@ template <typename T> T *word(const uint64_t *words, int i) {
   return reinterpret_cast<T *>(words[i]);
 }
 
-/// Whether the block has a row; what comes before is there from now on.
+/// Waits for the previous kernel. Returns whether the block has a row.
 bool begin(const uint64_t *words) {
   sluice_emulated_wait();
   return sluice_emulated_block() < *word<const int32_t>(words, 0);
@@ -112,7 +112,7 @@ void tinySelect(const uint64_t *words) {
         word<const float>(words, 2)[row * width + i];
 }
 
-/// Whether x at place i is chosen before y at place j.
+/// Returns whether x at place i is chosen before y at place j.
 bool wins(float x, int32_t i, float y, int32_t j) {
   bool isNaN = std::isnan(x);
   if (isNaN != std::isnan(y))
@@ -120,8 +120,8 @@ bool wins(float x, int32_t i, float y, int32_t j) {
   return isNaN || x == y ? i < j : x > y;
 }
 
-/// (count, tokens, logits, width): the place of the greatest, by a tree of
-/// shared memory and a warp's shuffles.
+/// (count, tokens, logits, width): finds the place of the greatest logit by a
+/// tree in shared memory and a warp's shuffles.
 void tinyArgmax(const uint64_t *words) {
   if (!begin(words))
     return;
@@ -158,7 +158,7 @@ uint64_t wordOf(const void *pointer) {
   return reinterpret_cast<uint64_t>(pointer);
 }
 
-/// What the compiler would write out.
+/// The code that the compiler would emit.
 struct TinyBuilder {
   SluiceGraph *graph;
   bool checks;
@@ -221,7 +221,7 @@ struct TinyBuilder {
     sluice_graph_append(graph, cacheLayer, at(K), at(V));
     checkpoint({H, Q, K, V});
     sluice_graph_attend(graph, cacheLayer, at(Q), at(A), &attention);
-    // More values than one kernel moves.
+    // There are more values than one kernel moves.
     checkpoint({H, A, P, Q, K, V, Floats, Bfloats, Halves});
     operand(A, Halves, SLUICE_OPERAND_F16);
     linear(first + Output, Halves, H, hidden, sluice_graph_vector(graph, Bias),
@@ -278,7 +278,7 @@ std::span<const SluiceEmulatedKernel> tinyKernels() {
 
 CudaProgram tinyGraph(const TinyProgram &tiny, TinyPart part) {
   CudaProgram program = {tiny.program(part), nullptr, {}, {}};
-  // What its kernels need: other buffers than a CPU's.
+  // The kernels need other buffers than those of a CPU.
   program.rowFloats = rowFloats;
   if (program.hasOutput) {
     program.outputFloats = outputFloats;

@@ -1,12 +1,13 @@
-//===- TinyGraph.h - the tiny model as the compiler would emit it ---------===//
+//===- TinyGraph.h - the tiny model as a hand-written CUDA program --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// device/cpu/test/TinyProgram.h's model for a GPU: written by hand against
-// CudaProgramABI.h, its generated kernels against emulator/EmulatedABI.h.
+// The model of device/cpu/test/TinyProgram.h for a GPU. It is written by hand
+// against CudaProgramABI.h, its generated kernels against
+// emulator/EmulatedABI.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +22,11 @@
 
 namespace sluice::cuda {
 
-/// A part of the model, which outlives the program.
+/// Returns a part of the model. `tiny` outlives the program.
 CudaProgram tinyGraph(const cpu::TinyProgram &tiny,
                       cpu::TinyPart part = cpu::TinyPart::Whole);
 
-/// The kernels that its compiler would have made.
+/// Returns the kernels that the compiler would have generated.
 std::span<const SluiceEmulatedKernel> tinyKernels();
 
 } // namespace sluice::cuda

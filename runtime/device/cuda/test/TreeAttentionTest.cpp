@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A tree of guesses is sequences that begin alike: the host lets them share the
-// pages of that prefix, copies the page in which they part, and lets a row
-// be stored in a branch that was forked behind it in the same step. What a row
-// of any branch sees must be its own branch: the bits of a sequence that shares
-// nothing, and what the definition says.
+// A tree of guesses is a set of sequences with a common prefix. The host lets
+// them share the pages of that prefix, copies the page in which they part, and
+// lets a row be stored in a branch that was forked after it in the same step. A
+// row of any branch must see its own branch: it has the bits of a sequence that
+// shares nothing, and those results agree with the definition.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +28,8 @@ namespace {
 
 constexpr int32_t sequences = 6, tokens = 160;
 
-/// Branches in a cache of pages that the host's bookkeeping gives out, and each
-/// of them in one in which nobody shares.
+/// Branches in a cache whose pages the host's bookkeeping assigns, and each of
+/// them also in a cache without sharing.
 class Tree {
 public:
   Tree(CacheKind kind, const SluiceAttention &params)
@@ -43,7 +43,7 @@ public:
     if (made.copy)
       copies.push_back(*made.copy);
     auto branch = int32_t(made.sequence);
-    // Of what is not in the cache yet, rows of the step will be mirrored.
+    // The rows of the step will mirror what is not in the cache yet.
     const auto numbers = size_t(length * kvHeads() * headDim());
     for (auto *each : {&keys, &values}) {
       (*each)[branch] = (*each)[parent];
@@ -72,8 +72,8 @@ public:
     return rows;
   }
 
-  /// What a step does before attention: copies, then the rows' keys and values,
-  /// also in their mirrors.
+  /// Does what a step does before attention: copies pages, and then stores the
+  /// keys and values of the rows and of their mirrors.
   void append(const std::vector<StepRow> &rows,
               const std::vector<Mirror> &mirrors = {}) {
     const auto numbers = size_t(kvHeads() * headDim());
@@ -86,7 +86,7 @@ public:
       values[branch].insert(values[branch].end(), v.begin() + from,
                             v.begin() + to);
     };
-    // A mirror stands behind its row, and before its branch's own rows.
+    // A mirror comes after its row, and before the rows of its own branch.
     for (size_t row = 0; row < rows.size(); ++row) {
       add(rows[row].sequence, row);
       for (const Mirror &mirror : mirrors)
@@ -102,7 +102,8 @@ public:
     shared.append(rows, k, v, mirrors);
   }
 
-  /// Expects of each row, however it is computed, what its branch says.
+  /// Expects that each row has the results of its branch, however it is
+  /// computed.
   void expectAttention(const std::vector<StepRow> &rows, double room) {
     storeAlone();
     const auto rowFloats = size_t(params.heads * params.headDim);
@@ -147,7 +148,7 @@ private:
   CacheModel shared, alone;
   CachePages book = *CachePages::create(
       {sequences * CachePages::pagesFor(tokens), sequences, tokens});
-  std::vector<PageCopy> copies;                       ///< before the next rows
+  std::vector<PageCopy> copies; ///< to be made before the next rows
   std::map<int32_t, std::vector<float>> keys, values; ///< of each branch
   std::mt19937 random{11};
 };
@@ -172,8 +173,9 @@ TEST_P(TreeAttentionTest, RowsOfBranchesSeeTheirOwnBranch) {
     Tree tree(kind(), params);
     const int32_t trunk = tree.open();
     tree.append(tree.grow(trunk, 134));
-    // One parts inside a page, one at a page's end, one inside a shared page in
-    // which it is cut back before it goes on; one of a branch.
+    // One branch parts inside a page, one at a page's end, one inside a shared
+    // page in which it is cut back before it grows, and one parts from a
+    // branch.
     const int32_t inside = tree.fork(trunk, 130);
     const int32_t atEnd = tree.fork(trunk, 128);
     const int32_t cut = tree.fork(trunk, 128);
@@ -184,7 +186,7 @@ TEST_P(TreeAttentionTest, RowsOfBranchesSeeTheirOwnBranch) {
       rows.insert(rows.end(), more.begin(), more.end());
     };
     add(tree.grow(trunk, 1));
-    // Forked in this step, behind a row of it.
+    // Forks in this step, after one of its rows.
     const int32_t mirrored = tree.fork(trunk, 135);
     add(tree.grow(mirrored, 2));
     add(tree.grow(atEnd, 2));
@@ -193,7 +195,7 @@ TEST_P(TreeAttentionTest, RowsOfBranchesSeeTheirOwnBranch) {
     tree.append(rows, {{4, mirrored}});
     const double room = 3 * (kind() == CacheKind::F16 ? 0x1p-10 : 0x1p-7);
     tree.expectAttention(rows, room);
-    // And a step later.
+    // Checks it also a step later.
     rows = tree.grow(mirrored, 4);
     add(tree.grow(trunk, 1));
     tree.append(rows);

@@ -1,4 +1,4 @@
-//===- WeightLayoutTest.cpp - tiles hold what the stored rows hold --------===//
+//===- WeightLayoutTest.cpp - tiles hold the numbers of the stored rows ---===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The inverse of the layout is written here a second time, from the table in
-// KernelABI.h and the definition of mma's first factor, and gives the weights
-// back bit for bit.
+// KernelABI.h and the definition of mma's first factor. It must return the
+// weights bit for bit.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- WeightMakerTest.cpp - random weights, made on the device -----------===//
+//===- WeightMakerTest.cpp - makes random weights on the device -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ using namespace sluice::cuda;
 
 namespace {
 
-/// A matrix that is made on the host, and the same that is to be made on the
+/// A matrix that is made on the host, and the same matrix to be made on the
 /// device.
 struct RandomMatrix {
   RandomMatrix(Format stored, Format format, int64_t rows, int64_t cols,
@@ -52,7 +52,8 @@ protected:
     kernels.reset();
   }
 
-  /// The tiles of all weights, sent, or made.
+  /// Loads the tiles of all weights, which are made on the device if `makes`,
+  /// else sent.
   Status load(const std::vector<LinearWeight> &weights, bool makes,
               std::vector<std::vector<uint8_t>> &tiles,
               WeightUpload::Progress progress = nullptr) {
@@ -91,8 +92,8 @@ LinearWeight some(int64_t rows = 20) {
 
 } // namespace
 
-/// In each format, of a plain one in e4m3, and gated: more of them than are
-/// made at once, and told as they are made.
+/// Weights of each format, plain ones in e4m3, and gated ones. They are more
+/// than are made at once, and progress is reported as they are made.
 TEST_F(WeightMakerTest, MakesWhatWouldHaveBeenSent) {
   std::vector<RandomMatrix> matrices;
   uint64_t key = 0;
@@ -155,12 +156,12 @@ TEST_F(WeightMakerTest, ADeviceThatFailsSaysSo) {
             "access was encountered");
 }
 
-/// With marks it is known at which weight.
+/// With marks the error names the weight.
 TEST_F(WeightMakerTest, ADeviceThatDoesNotEndIsGivenUp) {
   for (bool marks : {false, true}) {
     emulator::EmulatedOptions options;
     options.endlessKernel = "sluice_random_f16";
-    // It is in use for ever.
+    // The device stays in use until the process ends.
     Device &used = *(*emulator::openEmulated(options))->open(0)->release();
     DeviceOptions wanted;
     wanted.patience = std::chrono::milliseconds(100);
@@ -184,7 +185,7 @@ TEST_F(WeightMakerTest, ADeviceThatDoesNotEndIsGivenUp) {
   ASSERT_TRUE(device->enter().ok());
 }
 
-/// What has no kernel stays with the host.
+/// Weights without a kernel are made on the host.
 TEST_F(WeightMakerTest, KnowsWhatItCannotMake) {
   EXPECT_TRUE(canMakeOnDevice(some()));
   EXPECT_TRUE(canMakeOnDevice(TableWeight{"t", some().matrix}));
@@ -231,7 +232,7 @@ TEST_F(WeightMakerTest, KnowsWhatItCannotMake) {
 
 namespace {
 
-/// The tiny model with random weights: those that can be are made on the
+/// The tiny model with random weights. Those that can be are made on the
 /// device, or all of them are sent.
 class RandomProgram {
 public:
@@ -286,7 +287,7 @@ private:
   std::shared_ptr<Device> device;
 };
 
-/// Of a step of three rows.
+/// Returns the logits of a step of three rows.
 std::vector<float> logitsOf(CudaExecutor &executor) {
   CachePages pages =
       CachePages::create({4, 1, cpu::TinyProgram::contextLength}).take();
@@ -316,7 +317,7 @@ TEST(RandomProgramTest, ComputesTheSameWhereverItsWeightsAreMade) {
   std::unique_ptr<CudaExecutor> one = sent.load(loading(0)).take();
   EXPECT_EQ(sent.kernelsRun.size(), 0u);
   std::unique_ptr<CudaExecutor> other = made.load(loading(1)).take();
-  // All but the bias.
+  // All weights but the bias.
   EXPECT_EQ(made.kernelsRun.size(), made.program.weights.size() - 1);
   EXPECT_TRUE(std::ranges::is_sorted(reported[1]));
   EXPECT_EQ(reported[0].back(), reported[1].back());
@@ -346,7 +347,7 @@ TEST(RandomProgramTest, WhatCannotBeMadeIsRefused) {
   linear.partner->random.reset();
   linear.partner->data = bias.data;
   EXPECT_EQ(error(), "executor: weight 'w4' cannot be made on the device");
-  // Numbers from nowhere.
+  // The partner has neither stored nor random numbers.
   linear.partner.reset();
   linear.matrix.random.reset();
   EXPECT_EQ(error(), "executor: weight 'w4' has no rows of f32");

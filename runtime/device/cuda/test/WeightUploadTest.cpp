@@ -1,4 +1,4 @@
-//===- WeightUploadTest.cpp - weights from files to the device ------------===//
+//===- WeightUploadTest.cpp - uploads weights from files to the device ----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,7 +30,7 @@ struct Stored {
                   data() + uint64_t(row) * rowBytes, cols);
     matrix = {data(), format, format, rows, cols};
   }
-  /// Not aligned to anything.
+  /// Returns data that are not aligned.
   uint8_t *data() { return bytes.data() + 1; }
 
   uint64_t rowBytes;
@@ -46,7 +46,7 @@ protected:
   }
   ~WeightUploadTest() override { device->destroy(stream); }
 
-  /// The tiles that arrive, or an error.
+  /// Uploads a weight. Returns the tiles that arrive, or an error.
   Status upload(const LinearWeight &weight, std::vector<uint8_t> &tiles,
                 WeightUpload::Progress progress = nullptr,
                 bool asHalves = false) {
@@ -69,7 +69,7 @@ protected:
     return status;
   }
 
-  /// What the layout makes of the rows at once.
+  /// Returns what the layout makes of all rows at once.
   static std::vector<uint8_t> expected(const WeightSpec &spec,
                                        const StoredMatrix &matrix,
                                        const uint8_t *partner = nullptr) {
@@ -96,12 +96,12 @@ TEST_F(WeightUploadTest, TilesArriveAsTheLayoutHasThem) {
   }
 }
 
-/// The last of it is waited for as long as anything, and no longer.
+/// The wait for the last piece has the usual limit, too.
 TEST_F(WeightUploadTest, ADeviceThatDoesNotAnswerIsGivenUp) {
   emulator::EmulatedOptions options;
   options.stickCopy = 1;
   options.patience = std::chrono::milliseconds(100);
-  // It is in use for ever.
+  // The device stays in use until the process ends.
   static std::unique_ptr<Device> stuck;
   stuck = (*emulator::openEmulated(options))->open(0).take();
   Stream other = *stuck->makeStream();
@@ -109,7 +109,7 @@ TEST_F(WeightUploadTest, ADeviceThatDoesNotAnswerIsGivenUp) {
   const uint8_t bytes[16] = {};
   {
     auto upload = WeightUpload::create(*stuck, other, pool, nullptr).take();
-    // Of both buffers, whose events the stream then keeps.
+    // Both buffers are used, whose events the stream then keeps.
     ASSERT_TRUE(upload->bytes(bytes, 16, to).ok());
     ASSERT_TRUE(upload->bytes(bytes, 16, to).ok());
     EXPECT_EQ(upload->finish().message(),
@@ -128,7 +128,7 @@ TEST_F(WeightUploadTest, ScalesThatLieApartComeToTheirBlocks) {
     BlockE4M3 block;
     std::memcpy(&block, blocks.data() + at * sizeof(block), sizeof(block));
     numbers.insert(numbers.end(), std::begin(block.qs), std::end(block.qs));
-    // One for each row.
+    // There is one scale for each row.
     block.d = at % 2 == 0 ? block.d : scales.back();
     if (at % 2 == 0)
       scales.push_back(block.d);
@@ -150,8 +150,8 @@ TEST_F(WeightUploadTest, ScalesThatLieApartComeToTheirBlocks) {
             "weight 'w': row 30 is not finite as e4m3");
 }
 
-/// Of ranges of rows, and of columns of each row, arrives what a file of their
-/// own would bring; transposed, too.
+/// From ranges of rows, and of columns of each row, the same arrives as from a
+/// file of their own, also if transposed.
 TEST_F(WeightUploadTest, SlicesAreWhatAMemberHas) {
   for (Format format : {Format::F16, Format::Q8_0})
     for (bool ofColumns : {false, true})
@@ -178,7 +178,7 @@ TEST_F(WeightUploadTest, SlicesAreWhatAMemberHas) {
 }
 
 TEST_F(WeightUploadTest, MoreThanOneBuffer) {
-  // 40 MB in pieces of 16 MB, and all of them are told.
+  // 40 MB go in pieces of 16 MB, and all of them are reported.
   Stored stored(Format::F32, 1000, 10048, 2);
   LinearWeight weight = {"w", stored.matrix, false, {}, false};
   std::vector<uint8_t> tiles;
@@ -203,7 +203,7 @@ TEST_F(WeightUploadTest, GatedAndTransposedAndConverted) {
   ASSERT_TRUE(upload(weight, tiles).ok());
   EXPECT_EQ(tiles, expected(*weightSpec(weight), gate.matrix, partner.data()));
 
-  // [in][out] in f32, used as f16.
+  // [in][out] in f32, to be used as f16.
   Stored turned(Format::F32, 70, 20, 5);
   std::vector<uint8_t> rows(20 * 70 * 2);
   for (int64_t out = 0; out < 20; ++out)
@@ -227,7 +227,7 @@ TEST_F(WeightUploadTest, WhatIsNotFiniteIsNamed) {
   std::vector<uint8_t> tiles;
   EXPECT_EQ(upload({"blk.0", stored.matrix, false, {}, false}, tiles).message(),
             "weight 'blk.0': row 23 is not finite as f16");
-  // Finite in the file, and not in the format of the program.
+  // The number is finite in the file, but not in the format of the program.
   Stored large(Format::F32, 4, 32, 7);
   float value = 1e6f;
   std::memcpy(large.data() + 2 * 128, &value, 4);
@@ -236,9 +236,8 @@ TEST_F(WeightUploadTest, WhatIsNotFiniteIsNamed) {
             "weight 'w': row 2 is not finite as f16");
 }
 
-/// Scales may be larger than what f16 has room for beside a quant: kernels that
-/// multiply by them behind the sum can have such weights, and products of f16
-/// cannot.
+/// A quant times its scale may be too large for f16. Kernels that multiply by
+/// the scale after the sum can use such weights; products of f16 cannot.
 TEST_F(WeightUploadTest, WhatF16DoesNotHaveIsRefusedWhereItIsNeeded) {
   Stored stored(Format::Q8_0, 40, 64, 11);
   auto setBlock = [&](int64_t block, float scale) {

@@ -18,11 +18,12 @@ namespace {
 
 constexpr int64_t maxFeatures = int64_t{1} << 30;
 
-/// Where weight (column, feature) of a tile is among the factors of products.
+/// The place of weight (column, feature) of a tile among the factors of
+/// products.
 struct FragmentPlace {
-  int product; ///< of 16 features
+  int product; ///< one of those of 16 features
   int lane;
-  int weight; ///< of the lane's eight
+  int weight; ///< one of the lane's eight
 
   FragmentPlace(int column, int feature)
       : product(feature / 16), lane(column % 8 * 4 + feature % 8 / 2),
@@ -34,12 +35,13 @@ struct FragmentPlace {
   }
 };
 
-/// One tile being written: a column of stored blocks at a time.
+/// Writes one tile, a column of stored blocks at a time.
 class TileWriter {
 public:
   TileWriter(WeightKind kind, uint8_t *tile) : kind(kind), tile(tile) {}
 
-  /// Features 0 .. count - 1 of column `column`, stored from `src` on.
+  /// Writes features 0 .. count - 1 of column `column`, which are stored from
+  /// `src` on.
   void write(int column, const uint8_t *src, int count) {
     switch (kind) {
     case WeightKind::F32:
@@ -57,11 +59,11 @@ public:
       return writeQ40(column, src, count);
     case WeightKind::Q4_K:
     case WeightKind::Q6_K:
-      break; // Their blocks are two tiles long.
+      break; // The blocks of these are two tiles long.
     }
   }
 
-  /// Half `half` of a block of 256.
+  /// Writes half `half` of a block of 256.
   void writeHalf(int column, const BlockQ4K &block, int half) {
     for (int i = 0; i < 128; ++i) {
       int element = 128 * half + i;
@@ -104,7 +106,7 @@ private:
     }
   }
 
-  /// A block is as long as a tile.
+  /// Writes a block, which is as long as a tile.
   void writeE4M3(int column, const uint8_t *src) {
     BlockE4M3 block;
     std::memcpy(&block, src, sizeof(block));

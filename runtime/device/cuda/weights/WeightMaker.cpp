@@ -1,4 +1,4 @@
-//===- WeightMaker.cpp - random weights, made on the device ---------------===//
+//===- WeightMaker.cpp - makes random weights on the device ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,9 +14,9 @@ namespace sluice::cuda {
 
 namespace {
 
-/// Weights of one graph: few enough for the graph to have room in what is kept
-/// free for those of steps, and for somebody to ask in between whether to go
-/// on.
+/// The weights of one graph. They are few, so that the graph fits into the
+/// memory that is kept free for the graphs of steps, and that the caller is
+/// asked in between whether to continue.
 constexpr size_t maxNodes = 16;
 
 bool canMake(const StoredMatrix &matrix) {
@@ -67,8 +67,8 @@ Status WeightMaker::linear(const LinearWeight &weight, DeviceAddress to) {
   arguments.outFeatures = static_cast<int32_t>(spec->outFeatures);
   arguments.inFeatures = static_cast<int32_t>(spec->inFeatures);
   arguments.isGated = spec->gated;
-  // There are fewer than 2^31 of them: each writes more than 4 KiB, and they
-  // write a device's memory.
+  // There are fewer than 2^31 blocks, since each writes more than 4 KiB of a
+  // device's memory.
   const auto blocks = static_cast<uint32_t>(
       randomBlocks(spec->kind, columnTiles(*spec), arguments.inFeatures));
   const std::string name = kernelFor(weight.matrix);

@@ -1,4 +1,4 @@
-//===- WeightUpload.cpp - weights from mapped files to the device ---------===//
+//===- WeightUpload.cpp - uploads weights from mapped files to the device -===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ constexpr uint64_t bufferBytes = uint64_t{16} << 20;
 constexpr float largestHalf = 65504;
 constexpr const char *uploading = "the upload of weights";
 
-/// Some rows and columns of a matrix as they are stored.
+/// Some rows and columns of a stored matrix.
 class MatrixPart {
 public:
   MatrixPart(const StoredMatrix &matrix, int64_t rowBegin, int64_t rowEnd,
@@ -43,19 +43,20 @@ public:
     first = copied.data();
   }
 
-  /// Counted from the part's first one.
+  /// Returns a row; numbers count from the part's first row.
   const uint8_t *row(int64_t number) const {
     return first + uint64_t(number) * stride;
   }
 
 private:
-  /// Of a slice, whose ranges lie apart, or of numbers that their scales do.
+  /// Holds the numbers of a slice whose ranges are not adjacent, or of a matrix
+  /// whose scales lie apart.
   std::vector<uint8_t> copied;
   const uint8_t *first = nullptr;
   uint64_t stride = 0;
 };
 
-/// Reads output columns of a weight, in the format that it is computed in.
+/// Reads output columns of a weight in the format in which it is computed.
 class ColumnReader {
 public:
   ColumnReader(const StoredMatrix &matrix, bool transposed, bool asHalves)
@@ -64,8 +65,8 @@ public:
         features(transposed ? matrix.rows : matrix.cols),
         bytes(*rowBytes(matrix.format, features)) {}
 
-  /// Columns [first, last) at `to`; the number of the first that is not good,
-  /// or `last`.
+  /// Writes columns [first, last) to `to`. Returns the first column that is not
+  /// good, or `last`.
   int64_t read(int64_t first, int64_t last, uint8_t *to) const {
     const MatrixPart part =
         transposed ? MatrixPart(matrix, 0, matrix.rows, first, last)
@@ -92,8 +93,8 @@ public:
   }
 
 private:
-  /// Whether the column at `row` is finite, and f16 has its numbers where it
-  /// must; `values`: room.
+  /// Returns whether the column at `row` is finite, and if asHalves, whether
+  /// its numbers are in the range of f16. `values` is scratch memory.
   bool isGood(const uint8_t *row, std::vector<float> &values) const {
     if (!rowIsFinite(matrix.format, row, features))
       return false;
@@ -104,7 +105,8 @@ private:
         values, [](float value) { return std::fabs(value) <= largestHalf; });
   }
 
-  /// Of a plain format: column `column` of every row of the part.
+  /// Reads column `column` from every row of the part, which is of a plain
+  /// format.
   void gather(const MatrixPart &part, int64_t column, float *values) const {
     uint64_t offset = *rowBytes(matrix.stored, column);
     for (int64_t i = 0; i < features; ++i)
@@ -118,7 +120,7 @@ private:
   uint64_t bytes;
 };
 
-/// Rows of f32, as the program computes with them.
+/// Reads a row as f32, with the values that the program computes with.
 bool readVector(const StoredMatrix &matrix, int64_t row, float *to) {
   const MatrixPart part(matrix, row, row + 1, 0, matrix.cols);
   dequantizeRow(matrix.stored, part.row(0), to, matrix.cols);
@@ -190,7 +192,8 @@ Status WeightUpload::makeBuffers() {
 }
 
 WeightUpload::~WeightUpload() {
-  // Nothing may be on its way when the buffers go, after an error either.
+  // Nothing may be in flight when the buffers are destroyed, also after an
+  // error.
   (void)device.enter();
   (void)device.settle(stream, uploading);
   for (Buffer &buffer : buffers) {
@@ -218,7 +221,7 @@ Status WeightUpload::send(Buffer &buffer, DeviceAddress to, uint64_t bytes) {
   return progress ? progress(bytes) : Status();
 }
 
-/// Tiles [firstTile, lastTile) of the weight to `to`, by all threads.
+/// Writes tiles [firstTile, lastTile) of the weight to `to`, on all threads.
 Status WeightUpload::tiles(const LinearWeight &weight, const WeightSpec &spec,
                            int64_t firstTile, int64_t lastTile, bool asHalves,
                            uint8_t *to) {
@@ -242,7 +245,7 @@ Status WeightUpload::tiles(const LinearWeight &weight, const WeightSpec &spec,
         read = std::min(
             read, ColumnReader(*weight.partner, weight.transposed, asHalves)
                       .read(first, last, others.data()));
-      // One tile as a weight of its own.
+      // Lays out one tile as a weight of its own.
       WeightSpec alone = spec;
       alone.outFeatures = last - first;
       layoutTiles(alone, rows.data(), spec.gated ? others.data() : nullptr,

@@ -1,12 +1,12 @@
-//===- WeightUpload.h - weights from mapped files to the device -----------===//
+//===- WeightUpload.h - uploads weights from mapped files to the device ---===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Weights are laid out piece by piece in two buffers of page-locked memory: one
-// is filled while the other is on its way.
+// Lays weights out in two buffers of page-locked memory, piece by piece: one
+// buffer is filled while the other is being copied.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,37 +22,39 @@
 
 namespace sluice::cuda {
 
-/// How the weight lies on the device. Error: a format without kernels, a shape
-/// that has no layout, a transposed weight of a quantised format.
+/// Returns the shape and kind of the weight on the device. Errors: a format
+/// without kernels, a shape that has no layout, a transposed weight of a
+/// quantised format.
 Expected<WeightSpec> weightSpec(const LinearWeight &weight);
 
-/// Sends pieces of a few MiB to the device. For one thread.
+/// Sends weights to the device in pieces of a few MiB. Used by one thread.
 class WeightUpload {
 public:
-  /// Is called with how many bytes more are laid out. An error ends the upload
-  /// with it.
+  /// Called with the number of bytes that have been laid out since the last
+  /// call. An error that it returns ends the upload.
   using Progress = std::function<Status(uint64_t bytes)>;
 
-  /// Errors: no page-locked memory. All are referred to.
+  /// Keeps references to all arguments. Error: no page-locked memory.
   static Expected<std::unique_ptr<WeightUpload>> create(Device &device,
                                                         Stream stream,
                                                         cpu::ThreadPool &pool,
                                                         Progress progress);
   ~WeightUpload();
 
-  /// The tiles of `weight` to `to`, which has layoutBytes(). Error: a number
-  /// that is not finite; progress's; the device's.
-  /// With `asHalves` its quants are multiplied by their scales to f16, and an
-  /// error is also what that does not have.
+  /// Sends the tiles of `weight` to `to`, which has layoutBytes(). `asHalves`
+  /// says that products will multiply its quants by their scales to f16
+  /// (DenseLinear.h); a number out of the range of f16 is then an error. Other
+  /// errors: a number that is not finite; an error of `progress`; those of the
+  /// device.
   Status linear(const LinearWeight &weight, DeviceAddress to,
                 bool asHalves = false);
-  /// The numbers of `weight` as f32.
+  /// Sends the numbers of `weight` as f32.
   Status vector(const VectorWeight &weight, DeviceAddress to);
-  /// `bytes` bytes of the host's memory.
+  /// Sends `bytes` bytes of host memory.
   Status bytes(const void *from, uint64_t bytes, DeviceAddress to);
 
-  /// Waits until everything has arrived. As everywhere here, the device is
-  /// given up where that does not end.
+  /// Waits until everything has arrived. Like all waits of this class, it gives
+  /// the device up if that does not end.
   Status finish();
 
 private:

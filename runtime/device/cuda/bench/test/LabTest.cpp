@@ -1,4 +1,4 @@
-//===- LabTest.cpp - a device to try kernels on ---------------------------===//
+//===- LabTest.cpp - tests of Lab on an emulated device -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -56,7 +56,7 @@ TEST_F(LabTest, MeasuresAsOftenAsItIsAskedTo) {
   const std::vector<GraphNode> nodes(3, node(lab, "bump", number));
   lab.run(nodes);
   EXPECT_EQ(lab.download<int32_t>(number, 1)[0], 3);
-  // Once more, which is left out.
+  // One more launch is not measured.
   const Times times = lab.measure(nodes, 4);
   EXPECT_EQ(lab.download<int32_t>(number, 1)[0], 3 + 15);
   EXPECT_GT(times.min, 0);

@@ -1,12 +1,13 @@
-//===- ProbeImagesTest.cpp - what ptxas says of the probe's kernels -------===//
+//===- ProbeImagesTest.cpp - ptxas's report on the probe's kernels --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Every kernel is there, keeps its numbers in registers, and ptxas has nothing
-// to warn of: products that it makes wait for each other would be such a thing.
+// Every kernel exists and keeps its numbers in registers, and ptxas has no
+// warnings. It would warn, for instance, if it made products wait for each
+// other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,8 +50,8 @@ TEST(ProbeImagesTest, KernelsSpillNothingAndNothingIsWarnedOf) {
           << kernel;
       ++frames;
     } else if (std::regex_search(line, match, used)) {
-      // What a multiprocessor has; a warp's are given in pieces of 256. Of
-      // blocks that stream, four must fit.
+      // The registers of a multiprocessor; a warp gets them in pieces of 256.
+      // Four blocks of kernels that stream must fit.
       const bool streams = kernel.find("_stream_") != std::string::npos;
       const int registers = (std::stoi(match[1]) + 7) / 8 * 8;
       EXPECT_LE(registers * threads[kernel] * (streams ? 4 : 1), 65536)

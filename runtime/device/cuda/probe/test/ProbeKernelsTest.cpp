@@ -33,7 +33,8 @@ LaunchOptions gridOf(uint32_t blocks, int32_t threads, int32_t sharedBytes,
   return options;
 }
 
-/// Launches the barrier's kernel, and says what each block has passed.
+/// Launches the barrier's kernel. Returns how many barriers each block has
+/// passed.
 std::vector<int32_t> passBarriers(GridBarrierArguments arguments,
                                   uint32_t blocks, Order order, int launches) {
   uint32_t counter = 0;
@@ -61,7 +62,7 @@ TEST(ProbeKernelsTest, BlocksPassABarrierTogether) {
   arguments.spins = 1 << 20;
   arguments.rounds = 5;
   arguments.blocks = 3;
-  // Twice: the counter goes on.
+  // Launches twice: the counter goes on.
   for (Order order : {Order::Ascending, Order::Descending, Order::Shuffled})
     EXPECT_EQ(passBarriers(arguments, 3, order, 2), std::vector<int32_t>(3, 5));
 }
@@ -119,7 +120,7 @@ TEST(ProbePrimitivesTest, DescriptorsHaveTheHardwaresFields) {
 }
 
 TEST(ProbePrimitivesTest, ProductsAreThereWhenTheyAreFinished) {
-  // A is 1 everywhere, B's column c is c.
+  // A is 1 everywhere, and column c of B is c.
   Status status = emulator::launch(gridOf(1, 128, 2048), [] {
     auto *b = reinterpret_cast<uint16_t *>(sharedMemory());
     for (uint32_t i = threadIndex(); i < 128; i += 128)

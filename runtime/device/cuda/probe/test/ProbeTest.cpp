@@ -38,7 +38,7 @@ protected:
     keepGivenUp(device);
   }
 
-  /// The error of a probe; `lines` are its lines.
+  /// Returns the error of a probe, and fills `lines`.
   std::string run() {
     lines.clear();
     return runProbe(*device, *kernels, {true},
@@ -54,7 +54,8 @@ protected:
     return some;
   }
 
-  /// What a planted mistake of that kernel makes of the part's lines.
+  /// Expects that a planted mistake in that kernel makes `wrong` lines of the
+  /// part fail.
   void expectWrong(const char *kernel, const std::string &part, size_t wrong) {
     SCOPED_TRACE(kernel);
     EmulatedOptions options;
@@ -70,7 +71,7 @@ protected:
         found += !line["holds"];
     }
     EXPECT_EQ(found, wrong);
-    EXPECT_EQ(lines.size(), 79u); // All come all the same.
+    EXPECT_EQ(lines.size(), 79u); // All lines are printed nevertheless.
     TearDown();
     device.reset();
   }
@@ -104,7 +105,7 @@ TEST_F(ProbeTest, LinesSayWhatWasMeasured) {
     EXPECT_GT(line["kernelLeastUs"], 0) << line;
     EXPECT_EQ(line["kernels"], 20) << line;
   }
-  // In the order of the switches: plain and default first.
+  // The lines are in the order of the switches: plain and default first.
   const ProbeJson last = linesOf("probe: chain").back();
   EXPECT_TRUE(last["dependentLaunch"] && last["largestCarveout"]);
   EXPECT_EQ(last["sharedBytesOfEveryOther"], 75776);
@@ -123,7 +124,7 @@ TEST_F(ProbeTest, LinesSayWhatWasMeasured) {
   for (const ProbeJson &line : linesOf("probe: wgmma")) {
     EXPECT_TRUE(line["integersAreExact"]) << line;
     EXPECT_EQ(line["elements"], 4 * 64 * 8) << line;
-    // The emulator has one order for both.
+    // The emulator has one order for both instructions.
     EXPECT_EQ(line["unequalToMma"], 0) << line;
   }
 }
@@ -147,8 +148,7 @@ TEST_F(ProbeTest, AWrongBarrierShows) {
   EmulatedOptions options;
   options.wrongKernel = "sluice_probe_grid_barrier";
   open(options);
-  // Of those that hand words on it may be one of the last round's, which nobody
-  // reads again.
+  // The wrong word may be one of the last round, which no block reads any more.
   EXPECT_THAT(run(), HasSubstr("probe: grid barrier: "));
   for (const ProbeJson &line : linesOf("probe: grid barrier"))
     EXPECT_TRUE(!line["holds"] || line["exchangesWords"]) << line;
@@ -177,7 +177,7 @@ TEST_F(ProbeTest, ADeviceThatFailsEndsTheProbeWithWhatItHas) {
 TEST_F(ProbeTest, AKernelWithoutAnEndIsNamed) {
   EmulatedOptions options;
   options.endlessKernel = "sluice_probe_wide_row";
-  // The kernels before it end within that on a busy machine, too.
+  // The kernels before it end within that time on a busy machine, too.
   options.patience = std::chrono::seconds(2);
   open(options, "marks");
   EXPECT_EQ(run(), "probe: chain: kernel 1 of 20 (sluice_probe_wide_row): the "

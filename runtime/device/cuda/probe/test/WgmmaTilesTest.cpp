@@ -1,4 +1,4 @@
-//===- WgmmaTilesTest.cpp - factors that tell how a product is added up ---===//
+//===- WgmmaTilesTest.cpp - factors that show how a product is summed -----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -43,7 +43,7 @@ TEST(WgmmaTilesTest, OthersAreOfManyMagnitudes) {
 
 TEST(WgmmaTilesTest, ProductsCancelButForALastBit) {
   const WgmmaTiles tiles(false, 2, 2);
-  // The last two originals: within a step, and from one step to the next.
+  // The last two originals cancel within a step, and from one step to the next.
   for (int32_t tile : {tiles.originals() - 2, tiles.originals() - 1}) {
     const int32_t distance = tile == tiles.originals() - 2 ? 1 : 16;
     int32_t different = 0;
@@ -83,7 +83,7 @@ TEST(WgmmaTilesTest, MovedAndReplacedTilesHaveWhatTheyShareWithTheirOriginals) {
           EXPECT_EQ(value, tiles.bValue(tiles.replacedOf(tile), column, k));
       }
     }
-    // Where it does not keep them there are others.
+    // Rows and columns that are not kept have other numbers.
     EXPECT_NE(tiles.aValue(tile, 1, 0),
               tiles.aValue(tiles.replacedOf(tile), 1, 0));
   }

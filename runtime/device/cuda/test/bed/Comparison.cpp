@@ -1,4 +1,4 @@
-//===- Comparison.cpp - two arrays that should be alike -------------------===//
+//===- Comparison.cpp - compares two arrays -------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,8 @@ using namespace sluice::cuda;
 
 namespace {
 
-/// An array's element as a number. 64-bit integers lose what a double has not.
+/// Returns an array's element as a number. 64-bit integers lose the bits that a
+/// double does not have.
 double numberAt(Elements elements, std::span<const uint8_t> array, size_t i) {
   auto load = [&]<typename T>(T value) {
     std::memcpy(&value, array.data() + i * sizeof(T), sizeof(T));
@@ -47,7 +48,7 @@ double numberAt(Elements elements, std::span<const uint8_t> array, size_t i) {
   return load(float());
 }
 
-/// Goes through the elements of two arrays that are not the same bytes.
+/// Compares the elements of two arrays whose bytes differ.
 class Comparer {
 public:
   Comparer(Elements elements, const ArraySide &expected, const ArraySide &found)
@@ -80,7 +81,7 @@ private:
   Elements elements;
   size_t bytes, count;
   ArraySide expected, found;
-  double largest = 0; ///< magnitude that is finite, of the expected
+  double largest = 0; ///< largest finite magnitude of the expected array
   double max = 0;     ///< the largest difference of two elements
 
   double wanted(size_t i) const {
@@ -88,8 +89,8 @@ private:
   }
   double got(size_t i) const { return numberAt(elements, found.bytes, i); }
 
-  /// All bits are ones, as in an array that nobody has written to: a NaN that
-  /// no kernel makes.
+  /// Returns whether all bits are set, as in unwritten memory; no kernel makes
+  /// that NaN.
   static bool isUntouched(std::span<const uint8_t> element) {
     return std::ranges::all_of(element,
                                [](uint8_t byte) { return byte == 0xff; });
@@ -102,7 +103,7 @@ private:
            (std::isnan(wanted(i)) && std::isnan(got(i)) && !isUntouched(one) &&
             !isUntouched(other));
   }
-  /// Infinite where one of the two is no finite number.
+  /// Returns the distance; infinite if one of the two is not a finite number.
   double distance(size_t i) const {
     double difference = std::abs(wanted(i) - got(i));
     return std::isfinite(difference) ? difference
@@ -117,7 +118,7 @@ private:
         max = std::max(max, distance(i));
     }
   }
-  /// The first element that differs by more than is allowed.
+  /// Returns the first element that differs by more than is allowed.
   std::optional<size_t> firstBeyond(double allowed) const {
     for (size_t i = 0; i < count; ++i)
       if (!isSame(i) && (allowed == 0 || distance(i) > allowed * largest))

@@ -1,4 +1,4 @@
-//===- Comparison.h - two arrays that should be alike ---------------------===//
+//===- Comparison.h - compares two arrays ---------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,26 +15,27 @@
 
 namespace sluice::cuda {
 
-/// How an array differs from what was expected.
+/// How an array differs from the expected one.
 struct Comparison {
-  bool equalBits = true; ///< NaNs are equal, as Elements has it
-  /// The largest difference of two elements, as a share of the expected array's
-  /// largest magnitude that is finite (as it is where that is 0); infinite
-  /// where one of the two is no finite number.
+  bool equalBits = true; ///< NaNs count as equal, as Elements defines it
+  /// The largest difference of two elements, relative to the largest finite
+  /// magnitude of the expected array (absolute if that is 0). Infinite if one
+  /// of the two elements is not a finite number.
   double difference = 0;
-  /// Empty where no element differs by more than is allowed; else a line that
-  /// says which is the first that does, and by how much they differ at most.
+  /// Empty if no element differs by more than is allowed. Otherwise a line that
+  /// names the first element that does, and the largest difference.
   std::string complaint;
 };
 
-/// Whose bytes an array has, and where they come from, as a complaint says it.
+/// The bytes of an array, and their origin for the complaint.
 struct ArraySide {
   std::span<const uint8_t> bytes;
   const char *where; ///< "in the emulator"
 };
 
-/// Arrays of the same size. `allowed`: of arrays of Elements::Float, the
-/// difference; others must have the same bits, and so must these with 0.
+/// Compares arrays of the same size. `allowed` is the difference that is
+/// allowed in arrays of Elements::Float; other arrays must have the same bits,
+/// and with 0 these must, too.
 Comparison compareArrays(Elements elements, const ArraySide &expected,
                          const ArraySide &found, double allowed);
 

@@ -1,4 +1,4 @@
-//===- DeviceArray.cpp - memory that kernels of tests work on -------------===//
+//===- DeviceArray.cpp - memory for the kernels of tests ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,13 +17,13 @@ using namespace sluice::cuda;
 
 namespace {
 
-/// The arrays that live, by their first addresses.
+/// The living arrays, by their first addresses.
 struct LivingArrays {
   std::mutex mutex;
   std::map<uint64_t, ArrayMemory *> byAddress;
 
-  /// Arrays of static storage may outlive any other object: it is never
-  /// destroyed.
+  /// It is never destroyed, since arrays of static storage may outlive any
+  /// other object.
   static LivingArrays &get() {
     static auto *arrays = new LivingArrays;
     return *arrays;
@@ -77,8 +77,8 @@ ArrayMemory *ArrayMemory::at(uint64_t address) {
   auto next = living.byAddress.upper_bound(address);
   if (next == living.byAddress.begin())
     return nullptr;
-  // Between two pieces of memory of malloc's lies what malloc knows of them, so
-  // where one ends no other begins.
+  // malloc keeps its own data between two allocations, so where one ends no
+  // other begins.
   ArrayMemory *array = std::prev(next)->second;
   return address <= array->address() + array->bytes() ? array : nullptr;
 }

@@ -1,14 +1,14 @@
-//===- DeviceArray.h - memory that kernels of tests work on ---------------===//
+//===- DeviceArray.h - memory for the kernels of tests --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A test fills and reads arrays in the host's memory, and gives kernels their
-// addresses. Where the kernels run on a device, these addresses mean nothing
-// there: so every array is known as long as it lives, and the bed
-// (DeviceBed.h) finds by an address the array that it lies in.
+// A test fills and reads arrays in host memory, and gives their addresses to
+// kernels. If the kernels run on a device, these addresses mean nothing there.
+// So every array is registered as long as it lives, and the bed (DeviceBed.h)
+// finds the array to which an address belongs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,9 +25,9 @@
 namespace sluice::cuda {
 
 /// How an array's elements are compared. Floating-point numbers that are NaNs
-/// on both sides are the same, whatever their bits, since which bits a broken
-/// sum has is not the same on every processor: but for those whose bits are all
-/// ones, which nobody has written to.
+/// on both sides are equal, whatever their bits, since the bits of an invalid
+/// sum differ between processors. NaNs with all bits set are an exception,
+/// since they mark unwritten memory.
 enum class Elements : uint8_t {
   Int8,
   Int16,
@@ -40,7 +40,7 @@ enum class Elements : uint8_t {
 
 size_t elementBytes(Elements elements);
 
-/// The elements of a type, as far as it says so: a structure is words.
+/// Returns the elements of a type, as far as it is known; a structure is words.
 template <typename T> constexpr Elements elementsOf() {
   if constexpr (std::is_same_v<T, float>)
     return Elements::Float;
@@ -50,9 +50,9 @@ template <typename T> constexpr Elements elementsOf() {
                                                    : Elements::Int8;
 }
 
-/// The memory of one array: aligned to 256 bytes, filled with bytes 0xff
-/// (NaNs). It ends where the array ends, for AddressSanitizer. Making, finding
-/// and destroying are thread-safe.
+/// The memory of one array. It is aligned to 256 bytes and filled with bytes
+/// 0xff (NaNs), and its allocation ends where the array ends, for
+/// AddressSanitizer. Creation, lookup and destruction are thread-safe.
 class ArrayMemory {
 public:
   ArrayMemory(size_t bytes, Elements elements);
@@ -60,7 +60,8 @@ public:
   ArrayMemory(const ArrayMemory &) = delete;
   ArrayMemory &operator=(const ArrayMemory &) = delete;
 
-  /// The living array that has the address, or ends there; nullptr: none.
+  /// Returns the living array that contains the address or ends there, or
+  /// nullptr if there is none.
   static ArrayMemory *at(uint64_t address);
 
   uint8_t *data() const { return memory; }
@@ -68,9 +69,9 @@ public:
   uint64_t address() const { return reinterpret_cast<uint64_t>(memory); }
 
   Elements elements;
-  /// A device has it in the host's memory, which it has mapped.
+  /// Whether the array lies in mapped host memory when a device uses it.
   bool isHosts = false;
-  /// Words in it may be addresses in other arrays.
+  /// Whether words in the array may be addresses in other arrays.
   bool hasAddresses = false;
 
 private:
@@ -92,8 +93,8 @@ public:
     std::copy(values.begin(), values.end(), data());
   }
 
-  /// What follows says something of an array that has memory; it returns the
-  /// array itself.
+  /// The following functions state a property of an array that has memory, and
+  /// return the array itself.
   DeviceArray &&holding(Elements elements) && {
     held->elements = elements;
     return std::move(*this);

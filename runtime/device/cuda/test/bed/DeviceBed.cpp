@@ -1,4 +1,4 @@
-//===- DeviceBed.cpp - kernels of tests on a device -----------------------===//
+//===- DeviceBed.cpp - runs kernels of tests on a device ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -55,7 +55,7 @@ Status DeviceBed::run(const BedLaunch &launch) {
   if (Status s = copies.place(launch); !s.ok())
     return s.withContext(launch.kernel);
   if (Status s = runOnDevice(launch); !s.ok()) {
-    // A device that has been given up says which kernel it was.
+    // The error of a device that has been given up already names the kernel.
     const Status error = device.isGivenUp() ? s : s.withContext(launch.kernel);
     if (!device.synchronize(stream).ok())
       failed = error;
@@ -67,7 +67,7 @@ Status DeviceBed::run(const BedLaunch &launch) {
   return compare(launch);
 }
 
-/// Keeps what the arrays have there, both times.
+/// Keeps the contents of the arrays after both runs.
 Status DeviceBed::runOnDevice(const BedLaunch &launch) {
   made.assign(copies.arrays().size(), {});
   beside.clear();
@@ -109,7 +109,7 @@ Status DeviceBed::launchOnce(const BedLaunch &launch) {
   return status.ok() ? copies.download() : status;
 }
 
-/// Empty where the array is as it should be.
+/// Returns the error of the array, or an empty text.
 std::string DeviceBed::complaintOf(const ArrayCopy &copy, const Made &made,
                                    double allowed) {
   const Elements elements = copy.array->elements;
@@ -126,7 +126,8 @@ std::string DeviceBed::complaintOf(const ArrayCopy &copy, const Made &made,
   return emulated.complaint;
 }
 
-/// The arrays have what the emulator has made, and get what the device has.
+/// Compares the emulator's results in the arrays with the device's, and
+/// replaces them by the latter.
 Status DeviceBed::compare(const BedLaunch &launch) {
   std::string complaints;
   auto complain = [&](const std::string &what) {

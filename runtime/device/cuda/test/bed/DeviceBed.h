@@ -1,4 +1,4 @@
-//===- DeviceBed.h - kernels of tests on a device -------------------------===//
+//===- DeviceBed.h - runs kernels of tests on a device --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,7 @@
 //   std::unique_ptr<DeviceBed> bed = DeviceBed::open(*device).take();
 //   setDeviceBed(bed.get());
 //
-// From then on each launch of a test goes through run().
+// From then on, each launch of a test goes through run().
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,50 +20,51 @@
 
 namespace sluice::cuda {
 
-/// What the launches of a test have shown.
+/// The results of a test's launches.
 struct BedFigures {
-  int64_t launches = 0; ///< on the device
-  /// Only in the emulator, as the device's blocks have too little shared
-  /// memory.
+  int64_t launches = 0; ///< launches on the device
+  /// Launches that only the emulator has run, since the device's blocks have
+  /// too little shared memory.
   int64_t tooLarge = 0;
-  bool equalBits = true; ///< as the emulator's, everywhere
-  double difference = 0; ///< the largest of all arrays'; see Comparison
+  bool equalBits = true; ///< whether all bits were the emulator's
+  double difference = 0; ///< the largest over all arrays; see Comparison
 };
 
-/// Launches one kernel at a time on a device and in the emulator. One thread,
-/// which each call lets enter the device.
+/// Launches one kernel at a time on a device and in the emulator. Used by one
+/// thread, for which each call enters the device.
 class DeviceBed {
 public:
-  /// Errors: KernelLibrary's, the device's. `device` outlives the bed.
-  /// `place`: of arrays, Device or Apart.
+  /// Opens a bed. `device` outlives it. `place` says where arrays lie: Device
+  /// or Apart. Errors: those of KernelLibrary and of the device.
   static Expected<std::unique_ptr<DeviceBed>>
   open(Device &device, CopyPlace place = CopyPlace::Device);
   ~DeviceBed();
 
-  /// Gives the kernel what the arrays have, twice on the device and then in the
-  /// emulator; the arrays then have what the device made. Errors, one line
-  /// each, which begin with the kernel's name:
-  /// - one that DeviceCopies::place() finds in the arguments;
-  /// - the device's; where it does not work any more, as behind an illegal
-  ///   access, or a kernel that has not ended within its patience (it is given
-  ///   up then), the error is broken() and all later launches';
-  /// - the kernel has written beside its arrays;
-  /// - the second time it makes other bits than the first;
+  /// Runs the kernel on the contents of the arrays, twice on the device and
+  /// then in the emulator. After that the arrays have the device's results.
+  /// Errors, one line each, which begin with the kernel's name:
+  /// - an error that DeviceCopies::place() finds in the arguments;
+  /// - an error of the device. If the device does not work any more, for
+  ///   instance after an illegal access, or after a kernel that has not ended
+  ///   within its patience (the device is then given up), this error is also
+  ///   that of broken() and of all later launches;
+  /// - the kernel has written outside its arrays;
+  /// - the second run has other bits than the first;
   /// - an array differs from the emulator's by more than KernelFacts.h allows;
-  /// - emulateKernel()'s.
+  /// - an error of emulateKernel().
   Status run(const BedLaunch &launch);
 
-  /// The error with which the device became useless, if it has.
+  /// Returns the error with which the device became useless, or ok.
   const Status &broken() const { return failed; }
 
-  /// Of the launches since the last call.
+  /// Returns the figures of the launches since the last call.
   BedFigures takeFigures();
 
 private:
   DeviceBed(Device &device, std::unique_ptr<KernelLibrary> kernels,
             Stream stream, CopyPlace place);
 
-  /// What the device has made of an array, both times.
+  /// The device's results for an array, of both runs.
   struct Made {
     std::vector<uint8_t> once, again;
   };
@@ -78,7 +79,7 @@ private:
   Stream stream;
   DeviceCopies copies;
   std::vector<Made> made; ///< [array of copies]
-  std::string beside;     ///< what was written beside the arrays
+  std::string beside;     ///< what was written outside the arrays
   Status failed;
   BedFigures figures;
 };

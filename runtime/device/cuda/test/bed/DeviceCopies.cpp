@@ -1,4 +1,4 @@
-//===- DeviceCopies.cpp - a launch's arrays on a device -------------------===//
+//===- DeviceCopies.cpp - copies a launch's arrays to a device ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint64_t alignment = 256, guardBytes = 256;
 constexpr uint8_t guard = 0xa5;
-/// What arenas take at least, so that most launches find memory.
+/// The minimum size of arenas, so that most launches find enough memory.
 constexpr uint64_t minArenaBytes = 4 << 20;
 
 } // namespace
@@ -36,7 +36,7 @@ void CopyArena::begin(Device &device) {
 }
 
 uint64_t CopyArena::add(uint64_t bytes) {
-  // Guard bytes lie before the first array and behind each.
+  // Guard bytes come before the first array and after each one.
   const uint64_t offset = image.empty() ? guardBytes : image.size();
   const uint64_t end = (offset + bytes + alignment - 1) / alignment * alignment;
   image.resize(end + guardBytes, guard);
@@ -68,7 +68,7 @@ Status CopyArena::reserve(Device &device) {
   return {};
 }
 
-/// Of an array without elements there is some memory all the same.
+/// An array without elements gets some memory nevertheless.
 Status CopyArena::reserveApart(Device &device) {
   for (Piece &piece : pieces) {
     Expected<DeviceAddress> made =
@@ -147,7 +147,7 @@ Status DeviceCopies::place(const BedLaunch &launch) {
   for (size_t i = 0; i < launch.words.size(); ++i)
     if (Status s = refer(launch.words[i], fieldName(launch.kernel, i)); !s.ok())
       return s;
-  // Arrays that arrays lead to come behind them in the list.
+  // Arrays to which other arrays point are appended to the list.
   for (size_t i = 0; i < copies.size(); ++i) {
     const ArrayCopy copy = copies[i];
     for (size_t at = 0; copy.array->hasAddresses && at < copy.array->bytes();
@@ -173,7 +173,7 @@ Status DeviceCopies::place(const BedLaunch &launch) {
   return {};
 }
 
-/// Makes a place for the array that the word leads to, if there is one.
+/// Makes a place for the array that the word points into, if there is one.
 Status DeviceCopies::refer(uint64_t word, const std::string &name) {
   ArrayMemory *array = ArrayMemory::at(word);
   if (!array) {
@@ -231,7 +231,7 @@ Status DeviceCopies::download() {
   return {};
 }
 
-/// Words that are as they were uploaded become what they are on the host.
+/// Restores the host's values of words that have not changed since the upload.
 void DeviceCopies::restoreAddresses(const ArrayCopy &copy) {
   CopyArena &arena = arenaOf(copy);
   const uint64_t bytes = copy.array->bytes();
@@ -252,7 +252,8 @@ std::string DeviceCopies::writtenBeside() {
 }
 
 std::string DeviceCopies::writtenBeside(CopyArena &arena) {
-  // In the order of their places, which is that of the list.
+  // Goes through the arrays in the order of their places, which is that of the
+  // list.
   const ArrayCopy *before = nullptr;
   uint64_t at = 0;
   auto check = [&](uint64_t end, const ArrayCopy *next) -> std::string {

@@ -1,17 +1,17 @@
-//===- DeviceCopies.h - a launch's arrays on a device ---------------------===//
+//===- DeviceCopies.h - copies a launch's arrays to a device --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel's arguments are words, some of which are addresses in arrays of the
-// host. Here each of these arrays gets a place in memory of the device, with
-// guard bytes around it, and the words lead there.
+// Some words of a kernel's arguments are addresses in arrays of the host. Here
+// each of these arrays gets a place in device memory, with guard bytes around
+// it, and the words are translated to addresses there.
 //
 //   copies.place(launch);
 //   copies.upload();    // and a kernel runs with copies.words()
-//   copies.download();  // says what was written beside the arrays
+//   copies.download();  // after that, writtenBeside() reports stray writes
 //   for (const ArrayCopy &copy : copies.arrays())
 //     copies.found(copy) ...
 //
@@ -28,41 +28,46 @@
 
 namespace sluice::cuda {
 
-/// What the arrays of a launch may take of a device's memory, and guards.
+/// The maximum that a launch's arrays and guard bytes take of a device's
+/// memory.
 constexpr uint64_t maxCopiedBytes = uint64_t{100} << 20;
 
 struct ArrayCopy {
   ArrayMemory *array;
-  std::string name; ///< the fields that lead to it: "residual = y"
-  uint64_t offset;  ///< in its arena
+  /// The fields that point to it: "residual = y".
+  std::string name;
+  uint64_t offset; ///< the offset in its arena
 };
 
-/// Where copies lie.
+/// The places of copies.
 enum class CopyPlace : uint8_t {
-  Device, ///< one behind the other, with guard bytes between them
-  Apart,  ///< each in memory of its own, as large as the array: guard bytes are
-          ///< not there, and compute-sanitizer sees who reads beside an array
-  Host    ///< as Device, in the host's memory, mapped
+  Device, ///< one after the other, with guard bytes between them
+  /// Each in an allocation of its own, as large as the array. There are no
+  /// guard bytes; compute-sanitizer finds reads outside an array.
+  Apart,
+  Host ///< like Device, but in mapped host memory
 };
 
-/// Memory that the arrays of one launch after another lie in.
+/// The memory for the arrays of one launch after another.
 class CopyArena {
 public:
   explicit CopyArena(CopyPlace place) : place(place) {}
 
-  /// Empty again; what lies together keeps its memory.
+  /// Empties the arena. Memory that is used for several arrays is kept.
   void begin(Device &device);
-  /// The offset of so many bytes, aligned to 256, behind guard bytes.
+  /// Adds `bytes` bytes after guard bytes, and returns their offset, aligned to
+  /// 256.
   uint64_t add(uint64_t bytes);
   uint64_t bytes() const { return image.size(); }
 
-  /// Memory for all that has been added.
+  /// Allocates memory for all that has been added.
   Status reserve(Device &device);
   void release(Device &device);
-  /// On the device, of what was added at the offset.
+  /// Returns the address on the device of what was added at the offset.
   DeviceAddress address(uint64_t offset) const;
 
-  /// What is uploaded: guard bytes, but where arrays have been put.
+  /// Returns the bytes that are uploaded: guard bytes, unless an array was put
+  /// there.
   std::span<uint8_t> at(uint64_t offset, uint64_t count) {
     return std::span(image).subspan(offset, count);
   }
@@ -70,54 +75,57 @@ public:
     return std::span(found).subspan(offset, count);
   }
   Status upload(Device &device, Stream stream) const;
-  /// Waits for nothing: the stream's work is done.
+  /// Puts the copies into the stream, whose earlier work must be done. Does not
+  /// wait for them.
   Status download(Device &device, Stream stream);
 
 private:
-  /// What lies together on the device.
+  /// A contiguous piece of memory on the device.
   struct Piece {
     uint64_t offset, bytes;
     DeviceAddress memory;
   };
   Status reserveApart(Device &device);
-  /// How many of the piece's bytes this launch has.
+  /// Returns how many of the piece's bytes this launch uses.
   uint64_t used(const Piece &piece) const {
     return std::min<uint64_t>(piece.bytes, image.size() - piece.offset);
   }
 
   CopyPlace place;
-  uint64_t capacity = 0;     ///< not Apart: bytes that there is memory for
-  HostMemory mapped;         ///< Host
-  std::vector<Piece> pieces; ///< Apart: each array; Device: one
+  /// Unless Apart: the bytes for which there is memory.
+  uint64_t capacity = 0;
+  HostMemory mapped;         ///< for Host
+  std::vector<Piece> pieces; ///< for Apart, each array; for Device, one piece
   std::vector<uint8_t> image, found;
 };
 
-/// One thread, which has entered the device.
+/// Copies the arrays of one launch after another. Used by one thread, which has
+/// entered the device.
 class DeviceCopies {
 public:
-  /// `device` and `stream` outlive it. `place`: Device or Apart, of arrays that
-  /// are not the host's.
+  /// `device` and `stream` outlive it. `place` says where arrays lie that are
+  /// not in host memory: Device or Apart.
   DeviceCopies(Device &device, Stream stream, CopyPlace place)
       : device(device), stream(stream), own(place) {}
   ~DeviceCopies();
 
-  /// Finds the arrays and makes room for them. Errors: an argument is an
-  /// address of the host that no array has; they take more than
-  /// maxCopiedBytes; the device's.
+  /// Finds the arrays and makes room for them. Errors: an argument is a host
+  /// address that is in no array; the arrays take more than maxCopiedBytes;
+  /// those of the device.
   Status place(const BedLaunch &launch);
-  /// The launch's arguments for the device.
+  /// Returns the launch's arguments for the device.
   const std::vector<uint64_t> &words() const { return translated; }
   const std::vector<ArrayCopy> &arrays() const { return copies; }
 
-  /// What the arrays had when place() was called.
+  /// Uploads the contents that the arrays had at the time of place().
   Status upload();
-  /// What they have on the device. Nothing of the stream's is left to be done.
-  /// Errors: the device's.
+  /// Downloads the arrays' contents on the device, and waits for the stream.
+  /// Errors: those of the device.
   Status download();
-  /// Of the last download.
+  /// Returns an array's bytes from the last download.
   std::span<const uint8_t> found(const ArrayCopy &copy);
-  /// A line that says where the kernel has written beside its arrays; empty
-  /// where it has not.
+  /// Returns a line that says where the kernel has written outside its arrays,
+  /// or an empty one.
   std::string writtenBeside();
 
 private:

@@ -1,4 +1,4 @@
-//===- KernelBed.cpp - where kernels of tests run -------------------------===//
+//===- KernelBed.cpp - runs the kernels of tests --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,21 +1,21 @@
-//===- KernelBed.h - where kernels of tests run ---------------------------===//
+//===- KernelBed.h - runs the kernels of tests ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Tests of kernels name a kernel, and give it its structure of arguments, whose
-// pointers lead into DeviceArrays:
+// A test of a kernel names the kernel and passes its structure of arguments,
+// whose pointers point into DeviceArrays:
 //
 //   emulator::LaunchOptions options;
 //   options.grid = {4, 1, 1};
 //   Status status =
 //       launchKernel(kernelLaunch("sluice_sum_parts", options, arguments));
 //
-// It runs in the emulator. Where a device has been set (DeviceBed.h), it runs
-// there as well, on the same numbers: the two are compared, and the test goes
-// on with what the device has made.
+// The kernel runs in the emulator. If a device has been set (DeviceBed.h), it
+// runs there as well, on the same numbers. The results are compared, and the
+// test goes on with those of the device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,8 @@ namespace sluice::cuda {
 
 struct BedLaunch {
   std::string kernel;
-  /// Grid, threads and shared memory; all else is for the emulator alone.
+  /// Grid, threads and shared memory. The other options are for the emulator
+  /// only.
   emulator::LaunchOptions options;
   std::vector<uint64_t> words; ///< the structure of arguments
 };
@@ -44,18 +45,19 @@ BedLaunch kernelLaunch(std::string kernel,
   return {std::move(kernel), options, argumentWords(arguments)};
 }
 
-/// In the emulator. Errors: there is no such kernel, or its launch fails; they
-/// begin with the kernel's name.
+/// Runs the kernel in the emulator. Errors: there is no such kernel, or its
+/// launch fails; they begin with the kernel's name.
 Status emulateKernel(const BedLaunch &launch);
 
 class DeviceBed;
 
-/// The device that launchKernel() uses beside the emulator; nullptr: none. It
-/// stays the caller's, who takes it back before it goes.
+/// Sets the device that launchKernel() uses in addition to the emulator;
+/// nullptr for none. The caller owns the bed, and resets it before destroying
+/// it.
 void setDeviceBed(DeviceBed *bed);
 
-/// In the emulator, and on the device where one is set. Errors:
-/// emulateKernel()'s and DeviceBed::run()'s. One thread.
+/// Runs the kernel in the emulator, and on the device if one is set. Errors:
+/// those of emulateKernel() and of DeviceBed::run(). For one thread.
 Status launchKernel(const BedLaunch &launch);
 
 } // namespace sluice::cuda

@@ -1,4 +1,4 @@
-//===- KernelCases.cpp - tests of kernels on a device ---------------------===//
+//===- KernelCases.cpp - runs the tests of kernels on a device ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// Where the case is written: one of CMake's list.
+/// Returns whether the test is in one of the files of CMake's list.
 bool isKernelCase(const testing::TestInfo &test) {
   std::string_view file = test.file();
   const std::string name =
@@ -35,8 +35,8 @@ bool isKernelCase(const testing::TestInfo &test) {
          std::string::npos;
 }
 
-/// The patterns, each also behind what INSTANTIATE_TEST_SUITE_P puts before a
-/// suite's name.
+/// Returns the patterns, and each of them also after the prefixes of
+/// INSTANTIATE_TEST_SUITE_P.
 std::string withPrefixes(const std::string &patterns) {
   std::string all;
   std::istringstream stream(patterns);
@@ -45,8 +45,8 @@ std::string withPrefixes(const std::string &patterns) {
   return all;
 }
 
-/// Lets the filter name cases as they are printed, and leave out all suites
-/// that are none.
+/// Lets the filter use the names of cases as they are printed, and leave out
+/// all suites that have no cases.
 void chooseCases() {
   const testing::UnitTest &tests = *testing::UnitTest::GetInstance();
   const std::string filter = GTEST_FLAG_GET(filter);
@@ -61,13 +61,13 @@ void chooseCases() {
   GTEST_FLAG_SET(filter, withPrefixes(filter.substr(0, dash)) + "-" + others);
 }
 
-/// As the case is printed: without that prefix.
+/// Returns the name of the case as it is printed, without that prefix.
 std::string nameOf(const testing::TestInfo &test) {
   std::string suite = test.test_suite_name();
   return suite.substr(suite.find('/') + 1) + "." + test.name();
 }
 
-/// Ends the run behind a case with which the device has become useless.
+/// Ends the run after a case that has made the device useless.
 class EndWithDevice : public testing::EmptyTestEventListener {
 public:
   explicit EndWithDevice(const DeviceBed &bed) : bed(bed) {}
@@ -80,13 +80,13 @@ private:
   const DeviceBed &bed;
 };
 
-/// --json.
+/// Prints the lines of --json.
 class CasePrinter : public testing::EmptyTestEventListener {
 public:
   explicit CasePrinter(DeviceBed &bed) : bed(bed) {}
 
   void OnTestStart(const testing::TestInfo &test) override {
-    // GoogleTest cannot be asked for it while it has something to say.
+    // GoogleTest cannot be asked for the name while it reports something.
     present = nameOf(test);
     why.clear();
     (void)bed.takeFigures();
@@ -104,7 +104,7 @@ public:
   void OnTestEnd(const testing::TestInfo &test) override {
     const testing::TestResult &result = *test.result();
     if (result.Skipped()) {
-      // Those behind the one that broke the device have not begun.
+      // The cases after the one that broke the device have not begun.
       if (wasBroken)
         ++notRun;
       else
@@ -142,8 +142,8 @@ public:
 
 private:
   DeviceBed &bed;
-  std::string present; ///< the case that runs
-  std::string why;     ///< and what was said first of it
+  std::string present; ///< the current case
+  std::string why;     ///< its first message
   bool wasBroken = false;
   int cases = 0, failed = 0, skipped = 0, notRun = 0;
 
@@ -160,7 +160,7 @@ private:
     return text;
   }
   static void print(const Json &line) {
-    // Also of what a test may have put into a message.
+    // A message of a test may have invalid characters.
     std::cout << line.dump(-1, ' ', false, Json::error_handler_t::replace)
               << std::endl;
   }
@@ -171,7 +171,7 @@ struct Options {
   CopyPlace place = CopyPlace::Device;
 };
 
-/// Those that GoogleTest has left.
+/// Reads the options that GoogleTest has left.
 Expected<Options> readOptions(int count, char **arguments) {
   Options options;
   for (int i = 1; i < count; ++i) {

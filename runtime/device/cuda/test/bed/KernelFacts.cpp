@@ -1,4 +1,4 @@
-//===- KernelFacts.cpp - what the bed knows of kernels --------------------===//
+//===- KernelFacts.cpp - facts about kernels for the bed ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,25 +20,25 @@ using namespace sluice::cuda;
 namespace {
 
 //===----------------------------------------------------------------------===//
-// How exact kernels are
+// The exactness of kernels
 //===----------------------------------------------------------------------===//
 
-/// The first line whose text a kernel's name begins with; of all others the
-/// bits are the same: embeddings, operand rows, cache appends, compaction,
-/// sampling, page copies, exchanges of groups, unpacked weights and what is
-/// made of their products.
+/// The first line whose text is a prefix of a kernel's name counts. All other
+/// kernels have the same bits: embeddings, operand rows, cache appends,
+/// compaction, sampling, page copies, exchanges of groups, unpacked weights and
+/// the results of their products.
 constexpr struct {
   std::string_view prefix;
   double allowed;
 } limits[] = {
-    // Sums of f32 by fma, in the emulator's order.
+    // Sums of f32 by fma are in the emulator's order.
     {"sluice_linear_f32_", 0},
-    // The tensor units round a product's sums in their own way at each 16
-    // features.
+    // The tensor units round the sums of a product in their own way after each
+    // 16 features.
     {"sluice_linear_", 1e-4},
-    // Sums of spans are added up in f32.
+    // The sums of spans are added up in f32.
     {"sluice_attend_combine", 0},
-    // Some probabilities then round to another number of 16 bits.
+    // Because of that, some probabilities round to another 16-bit number.
     {"sluice_attend_", 2e-3},
 };
 
@@ -186,7 +186,7 @@ constexpr Field sampleFields[] = {
     SLUICE_FIELD(SampleArguments, outputCount),
 };
 
-/// Of the kernels whose names begin so.
+/// Applies to the kernels whose names have that prefix.
 const struct {
   std::string_view prefix;
   std::span<const Field> fields;

@@ -1,4 +1,4 @@
-//===- KernelFacts.h - what the bed knows of kernels ----------------------===//
+//===- KernelFacts.h - facts about kernels for the bed --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,13 +13,14 @@
 
 namespace sluice::cuda {
 
-/// How far apart a device and the emulator may be in what the kernel makes of
-/// floating-point numbers of 32 bits, as a share of the largest magnitude of an
-/// array. 0: not at all, bit for bit; so is everything else, of all kernels.
+/// Returns how far apart the device's and the emulator's results of the kernel
+/// may be in 32-bit floating-point numbers, relative to the largest magnitude
+/// of an array. 0 requires the same bits, as always for all other data.
 double differenceAllowed(const std::string &kernel);
 
-/// The field of the kernel's structure of arguments that is its 64-bit word
-/// `word`, as "rows.pages"; of what is in no list "argument word 7".
+/// Returns the name of the 64-bit word `word` in the kernel's structure of
+/// arguments, such as "rows.pages", or "argument word 7" if the word is in no
+/// list.
 std::string fieldName(const std::string &kernel, size_t word);
 
 } // namespace sluice::cuda
