@@ -1,4 +1,4 @@
-//===- CheckParts.cpp - what can be asked of a device ---------------------===//
+//===- CheckParts.cpp - the checks of a device ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ using namespace sluice::cuda;
 
 namespace {
 
-/// Name, chip and memory; nothing is launched.
+/// Prints name, chip and memory. Launches nothing.
 Status describe(const PartInput &input, const Print &print) {
   const DeviceProperties &known = input.device->properties();
   Expected<MemoryState> memory = input.device->memory();
@@ -38,8 +38,8 @@ Status describe(const PartInput &input, const Print &print) {
   return {};
 }
 
-/// Three kernels that do nothing in a graph: whether code loads, graphs are
-/// made and a launch ends.
+/// Runs a graph of three empty kernels, which shows whether code loads, graphs
+/// are made and a launch ends.
 Status runEmptyKernels(const PartInput &input, const Print &print) {
   Expected<std::unique_ptr<KernelLibrary>> kernels =
       KernelLibrary::load(*input.device, {});
@@ -69,13 +69,13 @@ Status runBenchOf(std::string_view name, const PartInput &input,
                                      input.isTiny, print);
 }
 
-/// The bench of the part's own name.
+/// Runs the bench with the part's own name.
 Status runBench(const PartInput &input, const Print &print) {
   return runBenchOf(input.part, input, print);
 }
 
-/// What is known of the device, whether it runs anything, and how fast it
-/// copies.
+/// Prints what is known of the device, whether it runs anything, and how fast
+/// it copies.
 Status describeDevice(const PartInput &input, const Print &print) {
   if (Status s = describe(input, print); !s.ok())
     return s;
@@ -94,7 +94,7 @@ Status probeChip(const PartInput &input, const Print &print) {
   return probe::runProbe(*input.device, **kernels, options, print);
 }
 
-/// Prints its lines itself (KernelCases.h).
+/// Runs the kernel cases, which print their lines themselves (KernelCases.h).
 Status checkCases(const PartInput &input, const Print &) {
   std::string name = "cases";
   std::vector<char *> arguments = {name.data()};

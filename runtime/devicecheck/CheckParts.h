@@ -1,4 +1,4 @@
-//===- CheckParts.h - what can be asked of a device -----------------------===//
+//===- CheckParts.h - the checks of a device ------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,13 +18,15 @@
 
 namespace sluice::devicecheck {
 
-/// What a part was asked for with.
+/// The input of a part.
 struct PartInput {
-  std::shared_ptr<cuda::Device> device; ///< entered
+  std::shared_ptr<cuda::Device> device; ///< has been entered
   bool isTiny = false;                  ///< small shapes, few repeats
-  std::string_view part;                ///< its name
-  const LinkedModel *model = nullptr;   ///< of parts that want one
-  std::span<char *const> rest;          ///< arguments of the part's own
+  std::string_view part;                ///< the part's name
+  /// For parts that need a model.
+  const LinkedModel *model = nullptr;
+  /// The arguments after the part's own name.
+  std::span<char *const> rest;
 };
 
 struct Part {
@@ -34,7 +36,7 @@ struct Part {
   Status (*run)(const PartInput &input, const Print &print);
 };
 
-/// All of them, in the order in which the usage names them.
+/// Returns all parts, in the order in which the usage names them.
 std::span<const Part> parts();
 
 } // namespace sluice::devicecheck

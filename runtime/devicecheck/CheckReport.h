@@ -1,4 +1,4 @@
-//===- CheckReport.h - results as they are made ---------------------------===//
+//===- CheckReport.h - results as soon as they are made -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,13 +16,14 @@ namespace sluice::devicecheck {
 
 using CheckJson = nlohmann::ordered_json;
 
-/// A number; where it is none, which JSON cannot say, a word.
+/// Returns the number, or a word if it is not finite, since JSON has no such
+/// numbers.
 inline CheckJson jsonOf(double number) {
   return std::isfinite(number) ? CheckJson(number) : CheckJson("infinite");
 }
 
-/// Takes one result. The program writes it as a line on standard output at
-/// once, so that what it has said stays when it is ended. A result that has
+/// Takes one result. The program writes it as a line to standard output at
+/// once, so that it is not lost if the program is killed. A result with
 /// "holds": false is a failure.
 using Print = std::function<void(const CheckJson &)>;
 

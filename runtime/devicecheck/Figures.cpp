@@ -1,4 +1,4 @@
-//===- Figures.cpp - how long a model's steps take ------------------------===//
+//===- Figures.cpp - times of a model's steps -----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,22 +18,22 @@ using namespace sluice::devicecheck;
 
 namespace {
 
-/// Runs of a step's graph that follow each other without the host, at most.
+/// The maximum of runs of a step's graph in a row, without the host in between.
 constexpr int32_t maxGraphRuns = 20;
 
-/// One way to launch, and what it has computed.
+/// One combination of options, and the tokens that it has computed.
 class Way {
 public:
   Way(const LinkedModel &model, const std::shared_ptr<cuda::Device> &device,
       const FigureSizes &sizes, const Print &print)
       : model(model), device(device), sizes(sizes), print(print) {}
 
-  /// Loads the model and fills the sequences that rows are decoded of.
+  /// Loads the model and fills the sequences that are decoded.
   Status begin();
-  /// Each step once.
+  /// Runs each step once.
   Status runAll();
   Status measureAll();
-  /// Of the steps that have been run, in their order.
+  /// Returns the tokens of the steps that have been run, in their order.
   const std::vector<int32_t> &tokens() const { return found; }
 
 private:
@@ -80,7 +80,7 @@ Way::Parts Way::manyRows() const {
   return parts;
 }
 
-/// Seconds of a step, after which the sequences are as before.
+/// Returns the seconds of a step. Restores the sequences afterwards.
 Expected<double> Way::run(const Parts &parts) {
   const auto start = std::chrono::steady_clock::now();
   if (Status s = bed->run(parts); !s.ok())
@@ -141,7 +141,8 @@ Status Way::measureAll() {
                  sizes.prompts);
 }
 
-/// The ways that `allowed` leaves, the usual one first.
+/// Returns the combinations of options that `allowed` permits, the usual one
+/// first.
 std::vector<cuda::DeviceOptions> waysOf(const cuda::DeviceOptions &allowed) {
   std::vector<cuda::DeviceOptions> ways;
   for (bool largestCarveout : {true, false})

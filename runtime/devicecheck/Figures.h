@@ -1,4 +1,4 @@
-//===- Figures.h - how long a model's steps take --------------------------===//
+//===- Figures.h - times of a model's steps -------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,12 +15,14 @@
 
 namespace sluice::devicecheck {
 
-/// What is measured; `tiny()` for devices that compute slowly.
+/// The sizes to measure; tiny() returns those for slow devices.
 struct FigureSizes {
-  int64_t rows = 32;     ///< of the step that is compared with one row's
-  int64_t prompt = 2048; ///< rows
-  int64_t context = 32;  ///< that the rows of decoding see
-  int32_t steps = 41;    ///< of one row; of more rows half as many
+  /// Rows of the step that is compared with a step of one row.
+  int64_t rows = 32;
+  int64_t prompt = 2048; ///< rows of a prompt
+  int64_t context = 32;  ///< positions that rows of decoding see
+  /// Steps of one row; steps of more rows are half as many.
+  int32_t steps = 41;
   int32_t prompts = 5;
 
   static FigureSizes tiny() { return {4, 16, 2, 3, 1}; }
@@ -28,19 +30,21 @@ struct FigureSizes {
 
 /// Measures steps of one row, of `rows` rows and of a prompt, with dependent
 /// launch and the largest carve-out on and off, as far as the device's options
-/// allow them: one process, one set of weights at a time. A line for each:
+/// allow that. It does so in one process, with one set of weights at a time.
+/// Prints a line for each:
 ///
 ///   {"part": "figures", "model": ..., "pdl": bool, "carveout": "max",
 ///    "what": "one row", "us": median, "leastUs": ..., "steps": n,
 ///    "graphUs": without the host, "hostGapUs": the difference}
 ///
-/// and one for each way that says whether its tokens are those of the first:
+/// and, for each combination, a line that says whether its tokens are those of
+/// the first:
 ///
 ///   {..., "what": "tokens", "holds": bool}
 ///
-/// Before anything is measured each step runs once with marks, so that one
-/// without an end is said to stand at a kernel. Errors: the device's, the
-/// model's.
+/// Before the measurements each step runs once with marks, so that the error of
+/// a step that does not end names its kernel. Errors: those of the device and
+/// of the model.
 Status measureFigures(const LinkedModel &model,
                       const std::shared_ptr<cuda::Device> &device,
                       const FigureSizes &sizes, const Print &print);

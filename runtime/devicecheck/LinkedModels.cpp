@@ -1,4 +1,4 @@
-//===- LinkedModels.cpp - the models that the program carries -------------===//
+//===- LinkedModels.cpp - the models that are linked into the program -----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,13 +1,14 @@
-//===- LinkedModels.h - the models that the program carries ---------------===//
+//===- LinkedModels.h - the models that are linked into the program -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// An executable has one model, whose object names all it has by fixed symbols
-// (runtime/app/Program.h). This program has several: utils/check-device puts
-// each model's name in front of its object's symbols, and generates the table.
+// An executable has one model, whose object has fixed symbols for all its parts
+// (runtime/app/LinkedProgram.h). This program has several models:
+// utils/check-device prefixes the symbols of each object with the name of its
+// model, and generates the table.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,27 +22,28 @@
 
 namespace sluice::devicecheck {
 
-/// Alive as long as the process.
+/// A linked model. Lives as long as the process.
 struct LinkedModel {
   std::string_view name;
-  /// For the device that the program was built for.
+  /// The image for the device that the program was built for.
   app::ProgramImage image;
-  /// For the emulator, which the device is compared with; without programs
-  /// where the model was linked without them.
+  /// The image for the emulator, with which the device is compared; without
+  /// programs if the model was linked without them.
   app::ProgramImage emulated;
 
   bool canBeEmulated() const { return !emulated.descriptor.empty(); }
 };
 
-/// In the order in which they were linked; empty where none was. Thread-safe.
+/// Returns the models in link order; empty if none was linked. Thread-safe.
 std::span<const LinkedModel> linkedModels();
 
-/// Error: there is no such model; it names those that are there.
+/// Returns the model of that name. Error: there is none; the error lists those
+/// that exist.
 Expected<const LinkedModel *> findModel(std::string_view name);
 
 } // namespace sluice::devicecheck
 
-/// Declares what the object of the model `prefix` has.
+/// Declares the symbols in the object of the model `prefix`.
 #define SLUICE_DECLARE_MODEL(prefix)                                           \
   extern "C" {                                                                 \
   extern const char prefix##_sluice_program_descriptor[];                      \
@@ -60,8 +62,8 @@ Expected<const LinkedModel *> findModel(std::string_view name);
       __attribute__((weak));                                                   \
   }
 
-/// The model's ProgramImage; its kernels are those of a chip, or of the
-/// emulator where its object has such.
+/// Makes the model's ProgramImage. Its kernels are for a chip, or for the
+/// emulator if the object has such kernels.
 #define SLUICE_LINKED_IMAGE(prefix)                                            \
   [] {                                                                         \
     static const SluiceEmulatedImage emulated = {                              \

@@ -6,16 +6,16 @@
 //===----------------------------------------------------------------------===//
 //
 // The one program that utils/check-device takes to a machine with a GPU: models
-// of several shapes, the tests of all kernels, and what measures both.
+// of several shapes, the tests of all kernels, and measurements of both.
 //
 //   sluice-device-check [--tiny] [--options WORDS] PART [MODEL] [ARGUMENTS]
 //   sluice-device-check model MODEL ARGUMENTS   as the model's own executable
 //   sluice-device-check tests ARGUMENTS         unit tests, in the emulator
 //
 // WORDS are those of runtime/device/cuda/driver/DeviceOptions.h. Results are
-// JSON objects, a line each on standard output; an error is one line on
-// standard error. Status 0: all that was found holds; 1: something does not,
-// or an error; 2: wrong usage.
+// JSON objects, one a line on standard output; an error is one line on standard
+// error. The status is 0 if all results hold, 1 if one does not or there was an
+// error, and 2 for wrong usage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,7 @@ struct Arguments {
   bool isTiny = false;
   std::string options;
   std::string part;
-  std::vector<char *> rest; ///< behind the part
+  std::vector<char *> rest; ///< arguments after the part
 };
 
 void showUsage() {
@@ -56,7 +56,7 @@ void showUsage() {
                "  tests ARGUMENTS: unit tests, in the emulator\n";
 }
 
-/// Nothing: wrong usage.
+/// Returns nothing for wrong usage.
 std::optional<Arguments> read(int count, char **arguments) {
   Arguments given;
   int at = 1;
@@ -76,8 +76,8 @@ std::optional<Arguments> read(int count, char **arguments) {
   return given;
 }
 
-/// A device that is used as the environment wants it, and the words before
-/// that, and is as patient as a short run can be.
+/// Opens the device with the options of the environment, over which `words`
+/// take precedence. Its patience is short, as for a short run.
 Expected<std::shared_ptr<cuda::Device>> openDevice(const std::string &words) {
   cuda::probe::emulateProbe();
   Expected<std::unique_ptr<cuda::Driver>> driver = cuda::openDriver();
@@ -99,8 +99,8 @@ Expected<std::shared_ptr<cuda::Device>> openDevice(const std::string &words) {
   return std::shared_ptr<cuda::Device>(device.take());
 }
 
-/// Ends the process at once where its device has been given up: what would be
-/// done at an end in order waits for what runs there.
+/// Returns the status, or ends the process at once if a device has been given
+/// up, since a normal end would wait for what runs on it.
 int endWith(int status) {
   if (!cuda::Device::anyGivenUp())
     return status;
@@ -141,7 +141,7 @@ int runPart(const Part &part, const Arguments &given) {
   return endWith(status.ok() ? failures > 0 : complain(status));
 }
 
-/// The model's own executable.
+/// Runs like the model's own executable.
 int runModel(const Arguments &given) {
   if (given.rest.empty()) {
     showUsage();

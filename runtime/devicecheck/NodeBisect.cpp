@@ -1,4 +1,4 @@
-//===- NodeBisect.cpp - the first kernel of a step that is wrong ----------===//
+//===- NodeBisect.cpp - finds the first wrong kernel of a step ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ using namespace sluice::cuda;
 
 namespace {
 
-/// A step of the model: a prompt first, then rows of several sequences.
+/// A step of the model: first a prompt, then rows of several sequences.
 struct NamedStep {
   const char *name;
   std::vector<StepBed::Part> parts;
@@ -34,7 +34,8 @@ struct NamedStep {
   }
 };
 
-/// The emulator takes seconds for a row of a large model's layer.
+/// Returns the steps to run. They are small for large models, for which the
+/// emulator takes seconds for one row of a layer.
 std::vector<NamedStep> stepsOf(const CudaExecutor &executor) {
   constexpr int64_t largestTiny = 512;
   const int64_t prompt = executor.hiddenSize() <= largestTiny ? 40 : 8;
@@ -52,7 +53,7 @@ BedLimits limitsOfSteps() {
   return limits;
 }
 
-/// A model on a device that launches each node by itself.
+/// A model on a device that launches each node separately.
 struct Side {
   std::shared_ptr<Device> device;
   std::unique_ptr<StepBed> bed;
@@ -76,7 +77,7 @@ struct Side {
     return side;
   }
 
-  /// Runs the step; what is in the memory behind each node.
+  /// Runs the step. Returns the memory after each node.
   Expected<std::vector<HostBytes>> record(const NamedStep &step) {
     std::vector<HostBytes> states;
     bed->executor().observe([&](size_t, const GraphNode &) -> Status {
@@ -94,7 +95,7 @@ struct Side {
   }
 };
 
-/// A device of the emulator that plans its memory and grids as `device` does.
+/// Opens an emulated device that plans memory and grids like `device`.
 Expected<std::shared_ptr<Device>> openReference(const Device &device) {
   emulator::EmulatedOptions options;
   options.program = {};
@@ -109,12 +110,12 @@ Expected<std::shared_ptr<Device>> openReference(const Device &device) {
   return std::shared_ptr<Device>(opened.take());
 }
 
-/// What the nodes of one step come to.
+/// The results for the nodes of one step.
 struct NodeResults {
   size_t nodes = 0, equal = 0;
   double largest = 0;
-  std::string kernel; ///< that has the largest difference
-  CheckJson wrong;    ///< the first that is; null: none
+  std::string kernel; ///< the kernel with the largest difference
+  CheckJson wrong;    ///< the first wrong node, or null
 };
 
 class Bisect {
@@ -152,12 +153,12 @@ private:
       made["at"] = side.memory->placeInWeights(static_cast<uint64_t>(
           std::ranges::mismatch(*found, *expected).in1 - found->begin()));
     print(made);
-    // Kernels are judged with the right ones.
+    // Kernels are judged with the right weights.
     return side.memory->writeWeights(*expected);
   }
 
   Status compareNodes(const NamedStep &step);
-  /// Adds how far apart the two are behind a node.
+  /// Adds the difference after a node to the results.
   void judge(const NamedStep &step, size_t number, const GraphNode &node,
              const Difference &apart, NodeResults &results) const;
 
@@ -226,10 +227,10 @@ Status Bisect::compareNodes(const NamedStep &step) {
   return {};
 }
 
-/// Of one device: whole graphs against the same nodes by themselves.
+/// Compares whole graphs with the same nodes run separately, on one device.
 class GraphCheck {
 public:
-  /// `options`: those of graphs, without oneNode.
+  /// `options` are those of graphs, without oneNode.
   GraphCheck(const LinkedModel &model, Side device,
              const DeviceOptions &options, int32_t graphRuns,
              const Print &print)
@@ -258,11 +259,12 @@ private:
   const DeviceOptions options;
   const int32_t graphRuns;
   const Print &print;
-  HostBytes first;               ///< in front of the step
-  std::vector<HostBytes> states; ///< behind each node
+  HostBytes first;               ///< before the step
+  std::vector<HostBytes> states; ///< after each node
 };
 
-/// What a graph of the nodes leaves, behind the state in front of the step.
+/// Returns what a graph of the nodes leaves if it starts from the state before
+/// the step.
 Expected<HostBytes> GraphCheck::runNodes(Nodes nodes) {
   if (Status s = side.memory->write(first); !s.ok())
     return s;
@@ -287,8 +289,8 @@ Status GraphCheck::launch(Nodes nodes) {
   return where.empty() ? status : status.withContext("it is at " + where);
 }
 
-/// What one of some runs of the first nodes leaves that is not what they leave
-/// by themselves; nothing: all leave that.
+/// Returns a state that a run of the first nodes leaves and that differs from
+/// what they leave separately; nothing if all runs leave that state.
 Expected<std::optional<HostBytes>> GraphCheck::findOther(Nodes nodes) {
   for (int32_t run = 0; run < graphRuns; ++run) {
     Expected<HostBytes> found = runNodes(nodes);
@@ -300,8 +302,8 @@ Expected<std::optional<HostBytes>> GraphCheck::findOther(Nodes nodes) {
   return std::optional<HostBytes>();
 }
 
-/// The number of the first node behind which a graph differs, where the graph
-/// of all does; 0: those of fewer nodes do not.
+/// Given that the graph of all nodes differs, returns the number of the first
+/// node after which a graph differs; 0 if graphs of fewer nodes do not.
 Expected<size_t> GraphCheck::firstWrong(Nodes nodes) {
   size_t right = 0, wrong = nodes.size();
   while (wrong - right > 1) {
@@ -347,8 +349,9 @@ Status GraphCheck::checkGraphs(const NamedStep &step, bool dependent) {
 }
 
 Status GraphCheck::checkStep(const NamedStep &step) {
-  // The tables of the step are part of the memory, and are there when its
-  // first node has ended: that node alone writes nothing that it reads.
+  // The state after the first node serves as the state before the step: it has
+  // the tables of the step, and the first node can run again, since it does not
+  // write what it reads.
   Expected<std::vector<HostBytes>> recorded = side.record(step);
   if (!recorded)
     return recorded.status();
@@ -360,7 +363,7 @@ Status GraphCheck::checkStep(const NamedStep &step) {
     if (dependent <= options.dependentLaunch)
       if (Status s = checkGraphs(step, dependent); !s.ok())
         return s;
-  // The next step finds what this one has left.
+  // The next step finds the memory as this one has left it.
   return side.memory->write(states.back());
 }
 

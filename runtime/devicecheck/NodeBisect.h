@@ -1,4 +1,4 @@
-//===- NodeBisect.h - the first kernel of a step that is wrong ------------===//
+//===- NodeBisect.h - finds the first wrong kernel of a step --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,10 +16,10 @@
 namespace sluice::devicecheck {
 
 /// Runs steps of a model on the device and in the emulator, node by node, and
-/// compares the memory of both behind each node. What the emulator has found is
-/// then put into the device's memory, so that each node is judged by itself:
+/// compares the memory of both after each node. The device's memory is then
+/// overwritten with the emulator's, so that each node is judged by itself.
 ///
-/// The weights, which the device has made, first:
+/// The first line is for the weights, which the device has made:
 ///
 ///   {"part": "bisect", "model": ..., "what": "weights", "bytes": n,
 ///    "holds": bool, "at": "weight blk.0.attn_q.weight + 64"}
@@ -28,26 +28,27 @@ namespace sluice::devicecheck {
 ///    "nodes": n, "equalBits": how many have them, "largest": difference,
 ///    "kernel": that has it, "holds": bool}
 ///
-/// and for a node that is wrong, the first of each step:
+/// and one for the first wrong node of each step:
 ///
 ///   {..., "what": "node", "node": 3, "kernel": ..., "at": "values + 4096",
 ///    "operands": ..., "difference": ..., "holds": false}
 ///
-/// Kernels whose sums the tensor units round differ from the emulator within a
-/// limit, all others not by a bit. Then, on the device alone, the whole graph
-/// runs `graphRuns` times with dependent launch off and on (as far as the
-/// device's options allow that), since kernels that meet by chance do not do so
-/// every time: what it leaves must be what the nodes by themselves
-/// have left. Where it is not, graphs of the first nodes say which node of the
-/// step is the first to see it, if these differ as well:
+/// Kernels whose sums the tensor units round may differ from the emulator
+/// within a limit; all others must have the same bits. Then the whole graph
+/// runs on the device alone, `graphRuns` times with dependent launch off and on
+/// (as far as the device's options allow that), since a race between kernels
+/// does not show in every run. The result must be that of the single nodes. If
+/// it is not, graphs of the first nodes tell which node of the step is the
+/// first to see the difference, if such graphs differ as well:
 ///
 ///   {..., "what": "whole graph", "pdl": bool, "runs": n, "holds": bool,
 ///    "at": ..., "difference": ..., "node": ..., "kernel": ...,
 ///    "operands": ...}
 ///
-/// Errors: the device's, with the kernel's name (of a whole graph with
-/// DeviceOptions::marks alone, which are then behind its kernels); the model
-/// has no code for the emulator. Wrong nodes are lines, and no error.
+/// Errors: those of the device, with the kernel's name (for a whole graph only
+/// with DeviceOptions::marks, whose marks are then after its kernels); the
+/// model has no code for the emulator. Wrong nodes are reported as lines, not
+/// as errors.
 Status bisectNodes(const LinkedModel &model,
                    const std::shared_ptr<cuda::Device> &device,
                    int32_t graphRuns, const Print &print);

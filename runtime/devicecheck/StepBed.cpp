@@ -16,7 +16,8 @@ namespace {
 
 constexpr uint64_t seedOfWeights = 1;
 
-/// Any token: the same of a sequence's position wherever it is computed.
+/// Returns an arbitrary token, which is always the same for a position of a
+/// sequence.
 int32_t tokenAt(int64_t sequence, int64_t position, int64_t vocabSize) {
   return static_cast<int32_t>((7 + 13 * sequence + 31 * position) % vocabSize);
 }
@@ -69,7 +70,7 @@ Status StepBed::load(const app::ProgramImage &image,
   if (!made)
     return made.status();
   held = made.take();
-  // A program for a GPU has no other.
+  // A program for a GPU has only this kind of executor.
   computes = static_cast<cuda::CudaExecutor *>(held.get());
   for (int64_t i = 0; i < limits.sequences; ++i) {
     Expected<SequenceId> opened = pages.open();

@@ -1,4 +1,4 @@
-//===- StepBed.h - a model's steps on a device, one by one ----------------===//
+//===- StepBed.h - runs a model's steps on a device, one by one -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,35 +26,37 @@ namespace sluice::devicecheck {
 struct BedLimits {
   int64_t rows = 8;      ///< of a step
   int64_t outputs = 1;   ///< of a step
-  int64_t sequences = 1; ///< open from the beginning
+  int64_t sequences = 1; ///< open from the start
   int64_t pages = 8;     ///< of all sequences
   int64_t contextLength = 256;
 };
 
-/// The whole model as one program, with weights that are made of a seed, and
-/// sequences that grow. Thread-compatible.
+/// Holds a whole model as one program, with weights that are made from a seed,
+/// and sequences that grow. Thread-compatible.
 class StepBed {
 public:
   /// Errors: the model is cut into stages, or has no code for a GPU; those of
-  /// Executor::create().
+  /// CudaExecutor::create().
   static Expected<std::unique_ptr<StepBed>>
   make(const app::ProgramImage &image, std::shared_ptr<cuda::Device> device,
        const BedLimits &limits);
 
-  /// Some new rows of a sequence.
+  /// Some new rows of a sequence in a step.
   struct Part {
     int64_t sequence = 0;
-    int64_t tokens = 1;      ///< made of the sequence's number and position
-    bool wantsToken = false; ///< the greatest of the last row's logits
+    /// Their ids follow from the sequence's number and the positions.
+    int64_t tokens = 1;
+    /// Whether the token of the last row's greatest logit is wanted.
+    bool wantsToken = false;
   };
-  /// One step of these rows, behind those that the sequences have.
+  /// Runs one step of these rows, which are appended to their sequences.
   Status run(std::span<const Part> parts);
-  /// Takes the last `tokens` positions of a sequence back.
+  /// Removes the last `tokens` positions of a sequence.
   void drop(int64_t sequence, int64_t tokens);
 
   cuda::CudaExecutor &executor() { return *computes; }
   int64_t vocabSize() const { return computes->vocabSize(); }
-  /// The greatest token of each output of the last step.
+  /// Returns the token of the greatest logit for each output of the last step.
   std::vector<int32_t> tokens() const;
 
 private:
@@ -66,7 +68,7 @@ private:
   ExecutableDescriptor described;
   app::GpuChoice gpus;
   std::unique_ptr<device::StepExecutor> held;
-  cuda::CudaExecutor *computes = nullptr; ///< `held`
+  cuda::CudaExecutor *computes = nullptr; ///< points to `held`
   CachePages pages;
   StepBatch batch;
   std::vector<SequenceId> sequences;

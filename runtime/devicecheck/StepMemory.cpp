@@ -1,4 +1,4 @@
-//===- StepMemory.cpp - what a step leaves in device memory ---------------===//
+//===- StepMemory.cpp - the device memory that a step leaves --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,8 +28,8 @@ template <typename T> T load(const HostBytes &bytes, uint64_t at) {
   return value;
 }
 
-/// Of two floats that are not the same bits; infinite where one is no number,
-/// or is so small that it is an integer.
+/// Returns the distance of two floats with different bits. It is infinite if
+/// one is not finite, or is so small that it is probably an integer.
 double distance(double found, double expected) {
   for (double each : {found, expected})
     if (!std::isfinite(each) ||
@@ -100,7 +100,7 @@ Expected<HostBytes> StepMemory::read() const {
   if (!found)
     return found.status();
   HostBytes bytes = found.take();
-  // They differ from device to device, and nobody compares them.
+  // Addresses differ from device to device and are not compared.
   std::fill(bytes.begin() + std::ptrdiff_t(addressesBegin),
             bytes.begin() + std::ptrdiff_t(addressesEnd), 0);
   return bytes;

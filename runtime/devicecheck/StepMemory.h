@@ -1,13 +1,13 @@
-//===- StepMemory.h - what a step leaves in device memory -----------------===//
+//===- StepMemory.h - the device memory that a step leaves ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The memory of a model behind its weights: caches, values, partial sums,
+// Covers a model's memory after its weights: caches, values, partial sums,
 // tables. Two devices that run the same step with the same limits have the same
-// bytes there but for the addresses of pages, which are left out.
+// bytes there, except for the addresses of pages, which are left out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,45 +26,48 @@ using HostBytes = std::vector<uint8_t>;
 /// How two states of the memory differ.
 struct Difference {
   bool isEqual = true; ///< bit for bit
-  /// Of numbers that the kernel has written, in units of the largest of them;
-  /// infinite where one is no number.
+  /// The largest difference of numbers that the kernel has written, relative to
+  /// the largest of these numbers; infinite if one is not a finite number.
   double largest = 0;
-  uint64_t at = 0; ///< of the first byte that differs, from the memory's begin
+  /// Offset of the first byte that differs, from the start of the memory.
+  uint64_t at = 0;
 };
 
-/// The memory of one executor, on its device. Thread-compatible; for the thread
-/// that runs its steps, between them and behind their nodes.
+/// Accesses the memory of one executor, on its device. Thread-compatible; used
+/// by the thread that runs the steps, between steps and after their nodes.
 class StepMemory {
 public:
   /// `executor` and `device` outlive it.
   StepMemory(cuda::CudaExecutor &executor, cuda::Device &device);
 
   Expected<HostBytes> read() const;
-  /// Brings the memory to a state that read() has returned, of this device or
-  /// of another one.
+  /// Restores a state of the memory that read() has returned, for this device
+  /// or another one.
   Status write(const HostBytes &bytes) const;
 
-  /// Of the weights, tables of rotations included: the same on two devices that
-  /// have made them of the same seed.
+  /// Returns the bytes of the weights and of the rope tables. They are the same
+  /// on two devices that have made them from the same seed.
   Expected<HostBytes> readWeights() const;
   Status writeWeights(const HostBytes &bytes) const;
 
-  /// How `found` differs from `expected`, both read behind the same kernel;
-  /// `before`: in front of it. Words are compared as floats, where they are.
+  /// Returns how `found` differs from `expected`. Both were read after the same
+  /// kernel, and `before` was read before it. Words that hold floats are
+  /// compared as floats.
   Difference compare(const HostBytes &found, const HostBytes &expected,
                      const HostBytes &before) const;
 
-  /// What lies at a byte of the memory: "values + 4096".
+  /// Returns what lies at a byte of the memory: "values + 4096".
   std::string placeOf(uint64_t at) const;
-  /// And at a byte of the weights.
+  /// Returns what lies at a byte of the weights.
   std::string placeInWeights(uint64_t at) const { return describe(at); }
-  /// The operands of a kernel, as far as they are addresses here: "weight =
-  /// weight blk.0.attn_q + 0, y = values + 4096". Empty of what is no kernel.
+  /// Returns the operands of a kernel that are addresses in this memory:
+  /// "weight = weight blk.0.attn_q + 0, y = values + 4096". Empty if the node
+  /// is not a kernel.
   std::string operandsOf(const cuda::GraphNode &node) const;
 
 private:
   struct Region {
-    uint64_t begin; ///< offset in the arena
+    uint64_t begin; ///< an offset in the arena
     std::string name;
   };
   std::string describe(uint64_t offset) const;
@@ -75,8 +78,9 @@ private:
   const cuda::MemoryPlan &plan;
   cuda::DeviceAddress arena;
   cuda::Stream stream;
-  uint64_t begin; ///< of the memory in the arena
-  /// Addresses, which differ from device to device: in the memory.
+  uint64_t begin; ///< start of the memory in the arena
+  /// The part of the memory that holds addresses, which differ from device to
+  /// device.
   uint64_t addressesBegin, addressesEnd;
   std::vector<Region> regions; ///< ascending
 };
