@@ -25,7 +25,7 @@ void setCache(AttentionUnit &unit, const LayerCache &cache, int64_t kvHead) {
 }
 
 const AttentionKernels &attentionKernels(Isa isa) {
-  // Nothing in it would gain from VNNI.
+  // The kernels would not gain from VNNI.
   return isa == Isa::Avx2 ? attentionAvx2 : attentionAvx512;
 }
 

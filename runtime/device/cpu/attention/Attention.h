@@ -22,9 +22,10 @@
 // Tokens that the row does not see are masked out of the scores and skipped in
 // acc: whatever is stored for them, also NaN, has no influence.
 //
-// k and v are numbers of the cache: in a cache of 8-bit integers the product of
-// integer and scale, rounded to a float, for the row's own token as well. So
-// the result is that of a float cache which holds these products, bit for bit.
+// k and v are numbers of the cache. In a cache of 8-bit integers they are the
+// product of integer and scale, rounded to a float, also for the row's own
+// token. So the result is bit for bit that of a float cache that holds these
+// products.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,15 +42,15 @@ namespace sluice::cpu {
 
 class LayerCache;
 
-/// Pairs (row, query head) of a unit at most.
+/// The maximum of pairs (row, query head) in a unit.
 constexpr int64_t maxUnitPairs = 16;
 
 /// One unit of work. Plain data: kernels are built for their own instruction
 /// sets and share no inline function with the rest of the program.
 struct AttentionUnit {
   const SluiceAttention *params;
-  /// setCache()'s: the block of the unit's kv head in page 0 of the layer, the
-  /// distance to the same of the next page, and what lies where in it, in
+  /// Set by setCache(): the block of the unit's kv head in page 0 of the layer,
+  /// the distance to its block in the next page, and the offsets in a block, in
   /// bytes; see KvCache.h.
   CacheFormat format;
   const uint8_t *blocks;
@@ -58,17 +59,17 @@ struct AttentionUnit {
   int64_t valuesOffset;
   int64_t valueScalesOffset;
   int64_t paddedDim;
-  const int32_t *pages; ///< the sequence's
+  const int32_t *pages; ///< the pages of the sequence
   /// positions[rows], ascending without a gap.
   const int32_t *positions;
   int64_t rows;
   int64_t headBegin; ///< query heads headBegin .. headBegin+headCount-1
   int64_t headCount;
   const float *q; ///< q[row][heads][headDim], from the unit's first row on
-  float *out;     ///< as q
+  float *out;     ///< in the layout of q
 };
 
-/// Lets the unit read that head of the cache.
+/// Sets the unit's fields for that head of the cache.
 void setCache(AttentionUnit &unit, const LayerCache &cache, int64_t kvHead);
 
 /// Kernels of one instruction set.
@@ -80,15 +81,15 @@ struct AttentionKernels {
   /// most 1.5 units in the last place for x in [-87.3, 88]; 0 below -87.34;
   /// NaN stays NaN. `count` is a multiple of 16.
   void (*exp)(const float *x, float *y, int64_t count);
-  /// The same of tanh: relative error at most 5e-7.
+  /// Likewise for tanh, with a relative error of at most 5e-7.
   void (*tanh)(const float *x, float *y, int64_t count);
 };
 
-/// Tokens of a page of the cache, and of a group of its keys: KvCache.h has
-/// them, but is nothing for kernels.
+/// Tokens of a page of the cache, and of a group of its keys. KvCache.h has
+/// them too, but kernels cannot include it.
 constexpr int64_t attentionPageTokens = 32;
 constexpr int64_t attentionGroupTokens = 16;
-/// Of the widest registers; a pair has a sum for each of so many lanes.
+/// Lanes of the widest registers; a pair has a sum for each of these lanes.
 constexpr int64_t attentionLanes = 16;
 
 /// Working memory of one unit: for each pair its scaled query, accumulator and
@@ -107,7 +108,7 @@ constexpr int64_t attentionScratchFloats(int64_t headDim, CacheFormat format) {
 extern const AttentionKernels attentionAvx2;
 extern const AttentionKernels attentionAvx512;
 
-/// The kernels for `isa`.
+/// Returns the kernels for `isa`.
 const AttentionKernels &attentionKernels(Isa isa);
 
 } // namespace sluice::cpu

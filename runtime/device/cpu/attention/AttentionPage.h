@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The keys, and the values, of one kv head in one page, as vectors of floats.
-// KvCache.h has the layout. For V see AttentionTile.h.
+// Reads the keys, and the values, of one kv head in one page, as vectors of
+// floats. KvCache.h describes the layout, AttentionTile.h the type V.
 //
-// Keys are read in blocks of dimensions: block(d) from dimension d to its
-// `end`, of which load(d, r) is dimension d of tokens r*lanes and on. Values
-// are read as load(t, d, c): dimensions d + c*lanes and on of token t, where d
-// is a multiple of that many dimensions as are read of a token at once.
+// Keys are read in blocks of dimensions: block(d) reaches from dimension d to
+// its `end`, and its load(d, r) returns dimension d of the tokens from r*lanes
+// on. Values are read as load(t, d, c), which returns the dimensions from d +
+// c*lanes on of token t; d is a multiple of the number of dimensions that are
+// read of a token at once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,26 +23,27 @@
 
 namespace sluice::cpu {
 
-/// Vectors of one number of each of a page's tokens.
+/// How many vectors hold one number of each of a page's tokens.
 template <typename V>
 constexpr int attentionPageRegs = attentionPageTokens / V::lanes;
 
-/// Where dimension `d` of tokens r*lanes and on lies in k[group][dim][16]: each
-/// register lies inside one group.
+/// Returns where dimension `d` of the tokens from r*lanes on lies in
+/// k[group][dim][16]. Each register lies inside one group.
 template <typename V> int64_t keyPlace(int64_t dim, int64_t d, int r) {
   constexpr int groupRegs = attentionGroupTokens / V::lanes;
   return (r / groupRegs * dim + d) * attentionGroupTokens +
          r % groupRegs * V::lanes;
 }
 
-/// Part of the next page, from `from` to `end`: brought into the second cache
-/// while this one is computed with, its lines spread over all steps of that.
-/// The processor's prefetchers stop at each 4 KiB. Of a V of its own, as all
-/// that is compiled for one instruction set.
+/// The part of the next page, from `from` to `end`, that is prefetched into the
+/// second cache while this page is computed; its lines are spread over all
+/// steps of that. The processor's prefetchers stop at each 4 KiB. It depends on
+/// V, like everything that is compiled for one instruction set.
 template <typename V> struct PageFetch {
   const uint8_t *from = nullptr, *end = nullptr;
   int64_t stepBytes = 0;
-  int64_t dueBytes = 0; ///< of steps that were made, and not fetched yet
+  /// Bytes of steps that were made but not fetched yet.
+  int64_t dueBytes = 0;
 
   PageFetch() = default;
   PageFetch(const uint8_t *from, int64_t bytes, int64_t steps)
@@ -98,7 +100,7 @@ template <typename V> struct RoundedKeys {
     return block;
   }
 
-  /// Writes all of them to `to`, as FloatKeys has them; returns it.
+  /// Writes all keys to `to` in the layout of FloatKeys, and returns `to`.
   const float *unpack(float *to) const {
     for (int64_t d = 0; d < dim;)
       for (Block each = block(d); d < each.end; ++d)
@@ -138,7 +140,8 @@ template <typename V> struct RoundedValues {
                   V::set1(scale[c * V::lanes / scaledDims]));
   }
 
-  /// Writes tokens from .. end-1 to `to`, as FloatValues has them; returns it.
+  /// Writes the values of tokens from .. end-1 to `to` in the layout of
+  /// FloatValues, and returns `to`.
   const float *unpack(float *to, int64_t from, int64_t end) const {
     for (int64_t t = from; t < end; ++t)
       for (int64_t d = 0; d < paddedDim; d += V::lanes)

@@ -28,7 +28,7 @@ template <typename V> class Tile {
   using Reg = typename V::Reg;
   static constexpr int64_t pageTokens = attentionPageTokens;
   static constexpr int pageRegs = attentionPageRegs<V>;
-  /// Pairs whose sums fit in the registers beside what is read for them.
+  /// The number of pairs whose sums fit in the registers beside their operands.
   static constexpr int pairsAtOnce = V::pairsAtOnce;
   static constexpr float lowest = -__FLT_MAX__;
 
@@ -54,8 +54,8 @@ public:
     return V::keepNotLess(x, V::set1(-87.3365447f), V::mul(p, V::twoTo(n)));
   }
 
-  /// (1 - e) / (1 + e) with e = exp(-2|x|); near 0, where that cancels, the
-  /// series.
+  /// Returns (1 - e) / (1 + e) with e = exp(-2|x|). Near 0, where that cancels,
+  /// it uses the series.
   static Reg tanh(Reg x) {
     Reg one = V::set1(1.0f);
     Reg size = V::abs(x);
@@ -93,7 +93,7 @@ private:
         unpacked(maxima + maxUnitPairs) {}
 
   const float *queryOf(int64_t pair) const { return unit.q + placeOf(pair); }
-  /// Offset of a pair's head in q and out.
+  /// Returns the offset of a pair's head in q and out.
   int64_t placeOf(int64_t pair) const {
     int64_t row = pair / unit.headCount;
     int64_t head = unit.headBegin + pair % unit.headCount;
@@ -106,7 +106,8 @@ private:
 
   void run() {
     begin();
-    // One past, and the first of, the positions that a row sees.
+    // endOf and firstOf: one past the positions that a row sees, and the first
+    // of them.
     auto endOf = [&](int64_t row) { return int64_t{unit.positions[row]} + 1; };
     auto firstOf = [&](int64_t row) {
       int64_t first = params.window > 0 ? endOf(row) - params.window : 0;
@@ -170,13 +171,14 @@ private:
     const uint8_t *block = blockOf(page);
     int64_t pairBegin = rowBegin * unit.headCount;
     int64_t pairEnd = rowEnd * unit.headCount;
-    // Bytes become floats in registers; where they would more than once, once
-    // in memory that stays in the nearest cache. The same floats either way.
+    // Bytes become floats in registers. If each would be converted more than
+    // once, they are converted once, in memory that stays in the nearest cache.
+    // The floats are the same either way.
     bool rounded = unit.format != CacheFormat::F32;
     bool unpacks = rounded && pairEnd - pairBegin > pairsAtOnce;
     const void *floats = block;
-    // Half of the next page is fetched behind the keys, half behind the values,
-    // each in all passes over them.
+    // Half of the next page is prefetched during the keys and half during the
+    // values, over all passes.
     int64_t half = unit.pageStride / params.kvHeads / 2;
     int64_t passes = passesOver(pairEnd - pairBegin);
     if (next)
@@ -206,7 +208,8 @@ private:
                     from, to);
   }
 
-  /// How often scoreAll and accumulateAll go over a page for so many pairs.
+  /// Returns how often scoreAll and accumulateAll go over a page for that many
+  /// pairs.
   static int64_t passesOver(int64_t pairs) {
     return (pairs + pairsAtOnce - 1) / pairsAtOnce;
   }
@@ -216,9 +219,9 @@ private:
   };
 
   /// Calls pass(Pairs<P>(), pair) for P pairs from `pair` on, as often as
-  /// passesOver says. A pass takes its multiply-adds' latency at least, one
-  /// over a single pair as long as one over two, so none is left alone where
-  /// two passes could share.
+  /// passesOver says. A pass takes at least the latency of its multiply-adds,
+  /// so a pass over one pair takes as long as one over two. Therefore the last
+  /// two passes share their pairs evenly if one pair would be left alone.
   template <typename Pass>
   static void makePasses(int64_t pair, int64_t pairEnd, Pass pass) {
     while (pair < pairEnd) {
@@ -312,8 +315,9 @@ private:
         V::store(acc + d, V::mul(V::load(acc + d), factor));
       maxima[pair] = maximum;
     }
-    // Products beyond all floats are infinite: where none of them is larger so
-    // far, such a score takes part with 0 as it does later, and not with NaN.
+    // A score of -infinity, which comes from an overflow, has the probability
+    // 0. If no score so far is larger, subtracting the maximum would give NaN
+    // instead.
     Reg reference = V::set1(maximum < lowest ? lowest : maximum);
     for (int r = 0; r < pageRegs; ++r) {
       Reg p = exp(V::sub(score[r], reference));
@@ -339,7 +343,8 @@ private:
     return score;
   }
 
-  /// -infinity in the lanes whose token, `first` + lane, is not in [from, to).
+  /// Sets the lanes to -infinity whose token, `first` + lane, is not in [from,
+  /// to).
   static Reg mask(Reg score, int64_t first, int64_t from, int64_t to) {
     if (from <= first && first + V::lanes <= to)
       return score;
@@ -364,7 +369,7 @@ private:
       accumulateColumns<P, 1>(values, pair, d, from, to);
   }
 
-  /// How often `accumulate` goes over the tokens.
+  /// Returns how often `accumulate` goes over the tokens.
   int64_t columnGroups() const {
     int64_t registers = unit.paddedDim / V::lanes;
     return registers / 4 + registers % 4 / 2 + registers % 2;
@@ -408,7 +413,7 @@ private:
   }
 };
 
-/// y[i] = f(x[i]); `count` is a multiple of the lanes.
+/// Computes y[i] = f(x[i]); `count` is a multiple of the lanes.
 template <typename V, typename V::Reg (*f)(typename V::Reg)>
 void mapVectors(const float *x, float *y, int64_t count) {
   for (int64_t i = 0; i < count; i += V::lanes)

@@ -20,8 +20,8 @@ AttentionUnits::AttentionUnits(std::span<const RowRun> runs,
   int64_t heads = (group + chunks - 1) / chunks;
   tileRows = std::max<int64_t>(1, maxUnitPairs / heads);
   countTiles();
-  // Enough units that threads of unequal speed finish together; fewer rows in
-  // a unit cost less than fewer heads, which share every key and value.
+  // Makes enough units that threads of unequal speed finish together. Fewer
+  // rows in a unit cost less than fewer heads, which share every key and value.
   while (count() < 2 * threads && tileRows > 1) {
     tileRows = (tileRows + 1) / 2;
     countTiles();
@@ -46,7 +46,7 @@ UnitPlace AttentionUnits::place(int64_t unit) {
   int64_t row = (tile - tilesBefore) * tileRows;
   int64_t kvHead = unit % unitsPerTile() / chunks;
   int64_t chunk = unit % chunks;
-  // Chunks of a group differ by one head at most.
+  // The chunks of a group differ by at most one head.
   int64_t headBegin = chunk * group / chunks;
   int64_t headEnd = (chunk + 1) * group / chunks;
   return {runs[run].begin + row, std::min(tileRows, runs[run].count - row),

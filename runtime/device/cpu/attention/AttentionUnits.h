@@ -21,7 +21,7 @@ struct RowRun {
   int64_t count;
 };
 
-/// Where a unit lies: some rows of one run times some heads of one kv head.
+/// The place of a unit: some rows of one run times some heads of one kv head.
 struct UnitPlace {
   int64_t rowBegin;
   int64_t rows;
@@ -30,9 +30,9 @@ struct UnitPlace {
   int64_t headCount;
 };
 
-/// Numbers the units of one attention, 0 .. count()-1. How the work is cut is
-/// free: it changes no result. Larger units load keys and values less often;
-/// smaller ones keep all threads busy.
+/// Numbers the units of one attention, 0 .. count()-1. The division into units
+/// changes no result. Larger units load keys and values less often; smaller
+/// units keep all threads busy.
 class AttentionUnits {
 public:
   /// `runs` cover the step's rows in order, and outlive the object.
@@ -41,7 +41,7 @@ public:
 
   int64_t count() const { return tiles * unitsPerTile(); }
 
-  /// The place of a unit. Calls must ask for ascending numbers.
+  /// Returns the place of a unit. Calls must be in ascending order of units.
   UnitPlace place(int64_t unit);
 
 private:
@@ -54,8 +54,8 @@ private:
   std::span<const RowRun> runs;
   int64_t kvHeads;
   int64_t group;           ///< query heads of a kv head
-  int64_t chunks;          ///< into which a group is cut
-  int64_t tileRows;        ///< rows of a unit at most
+  int64_t chunks;          ///< how many parts a group is cut into
+  int64_t tileRows;        ///< the maximum of rows in a unit
   int64_t tiles;           ///< of all runs
   size_t run = 0;          ///< the run of the last place() ...
   int64_t tilesBefore = 0; ///< ... and the tiles of the runs before it

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Prints, for some shapes, each instruction set that the CPU has and each
-// format of the cache, the median time of one layer's attention on one thread
-// and the arithmetic that it amounts to:
+// Prints the median time of one layer's attention on one thread, and the rate
+// of its operations, for several shapes, each instruction set that the CPU has
+// and each format of the cache:
 //
 //   attention-bench
 //
@@ -42,13 +42,13 @@ constexpr Case cases[] = {
     {"decode at 512, 32/4 x 64", 32, 4, 64, 511, 1},
     {"decode at 2048, 32/8 x 128", 32, 8, 128, 2047, 1},
     {"decode at 512, 12/12 x 64", 12, 12, 64, 511, 1},
-    // Caches of 64, 48 and 48 MiB as f32, beyond what a core has near it.
+    // The caches of 64, 48 and 48 MiB as f32 exceed those near a core.
     {"decode at 8192, 32/8 x 128", 32, 8, 128, 8191, 1},
     {"decode at 24576, 32/4 x 64", 32, 4, 64, 24575, 1},
     {"decode at 8192, 12/12 x 64", 12, 12, 64, 8191, 1},
 };
 
-/// What a layer's attention reads and writes, beside its cache.
+/// The inputs and the output of a layer's attention, except for its cache.
 struct Layer {
   SluiceAttention params = {};
   std::vector<int32_t> positions, pages;

@@ -1,4 +1,4 @@
-//===- IsaOption.h - an instruction set on a command line -----------------===//
+//===- IsaOption.h - a command-line option for instruction sets -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@
 
 namespace sluice::cpu::bench {
 
-/// A level of instruction set that this processor has.
+/// Accepts a level of instruction set that this processor has.
 inline CLI::Validator usableIsa() {
   return CLI::Validator(
       [](std::string &text) {

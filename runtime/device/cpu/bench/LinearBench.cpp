@@ -1,4 +1,4 @@
-//===- LinearBench.cpp - how fast the linear kernels are ------------------===//
+//===- LinearBench.cpp - times the linear kernels -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,12 +9,12 @@
 //                     [--formats a,b,...] [--rows 1,2,...] [--seconds S]
 //                     [--cached]
 //
-// Times products of random weights, by default of a feed-forward layer of a
-// model of 1.1 billion parameters, with so many copies of the weight that none
-// is in a cache when its turn comes, as in a model; with --cached there is one,
-// which the caches keep if it is small enough. Prints the rate at which
-// weights are read and operations (two a weight and row) are done, next to the
-// rate at which the machine reads memory.
+// Times products of random weights, by default those of a feed-forward layer of
+// a model of 1.1 billion parameters. There are so many copies of the weight
+// that none is in a cache when it is used again, as in a model; with --cached
+// there is one copy, which the caches keep if it is small enough. Prints the
+// rate at which weights are read and that of operations (two for each weight
+// and row), next to the rate at which the machine reads memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,8 +62,8 @@ void benchFormat(const Options &options, const LinearKernels &kernels,
                 std::string(formatInfo(format).name).c_str());
     return;
   }
-  // Of the size that weights have: numbers too small for their exponent would
-  // be slower on some processors.
+  // The numbers have the size of real weights: subnormal numbers would be
+  // slower on some processors.
   std::mt19937 random(1);
   std::vector<uint8_t> stored = randomStored(random, spec);
   int64_t copies = options.cached ? 1 : int64_t(coldBytes / *size + 1);

@@ -1,4 +1,4 @@
-//===- MachineBench.cpp - what bounds a processor's kernels ---------------===//
+//===- MachineBench.cpp - the limits of a processor's kernels -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,17 +7,17 @@
 //
 // usage: machine-bench [--threads N] [--only read|int8|int4|fma] [--isa NAME]
 //
-// One JSON object, of all four or of one: the rate at which the threads read
-// memory, and for each instruction set that the kernels are built for and the
-// processor has, or the one that is named, the rate of its products with all
-// operands in registers: two operations for each product that is added up.
+// Prints one JSON object with all four rates or one of them: the rate at which
+// the threads read memory, and the rates of products with all operands in
+// registers, at two operations for each product that is added up. The latter
+// are measured for each instruction set that the kernels are built for and the
+// processor has, or for the named one.
 //
-//   int8  of 8-bit integers into 32 bits: vpdpbusd where there is VNNI, else
-//         vpmaddubsw, vpmaddwd and vpaddd
-//   int4  of 4-bit by 8-bit integers: the same with VNNI; else vpmaddubsw and
-//         vpaddw, and once for 16 products a lane, whose sum fits 16 bits, the
-//         other two
-//   fma   of 32-bit floats
+//   int8  8-bit integers into 32 bits: vpdpbusd with VNNI, else vpmaddubsw,
+//         vpmaddwd and vpaddd
+//   int4  4-bit by 8-bit integers: likewise with VNNI; else vpmaddubsw and
+//         vpaddw, and the other two once for 16 products a lane, whose sum fits
+//         16 bits
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,20 +38,21 @@ using namespace sluice::cpu;
 
 namespace {
 
-/// Products of a turn: so many rounds of `chains` independent sums, which hides
-/// the instructions' latency.
+/// Products of a turn: `rounds` times `chains` independent sums, which hide the
+/// latency of the instructions.
 constexpr int64_t rounds = 2'000'000;
 constexpr int chains = 12;
 /// Products of 4-bit integers that are added in 16 bits.
 constexpr int wordProducts = 8;
 
-// What a loop computes is written here, so that it is computed.
+// Results are written here, so that the compiler does not remove the loops.
 thread_local volatile float sink;
 
-// Loops are alike, but for the order in which each is fastest: one template for
-// int8 and int4 made the one 0.87 or the other 0.97 times as fast.
+// The loops differ only in the order that is fastest for each: with one
+// template for int8 and int4, one of them ran at 0.87 or the other at 0.97 of
+// its speed.
 
-// The compiler may not know that operands stay the same.
+// Hides from the compiler that operands stay the same.
 #define SLUICE_HIDE(value) asm volatile("" : "+x"(value))
 #define SLUICE_HIDE_WIDE(value) asm volatile("" : "+v"(value))
 
@@ -73,7 +74,7 @@ __attribute__((target("avx2"))) void int8Avx2() {
   for (int64_t i = 0; i < rounds; ++i) {
 #pragma unroll
     for (int c = 0; c < chains; ++c) {
-      SLUICE_HIDE(a); // Else one product would serve all chains.
+      SLUICE_HIDE(a); // Otherwise one product would serve all chains.
       __m256i words = _mm256_maddubs_epi16(a, b);
       sums[c] = _mm256_add_epi32(sums[c], _mm256_madd_epi16(words, ones));
     }
@@ -161,7 +162,7 @@ __attribute__((target("avx512f,avx512vnni"))) void int8Vnni() {
     sink = float(sum[0]);
 }
 
-/// A loop of an instruction set's, and products of one of its vectors.
+/// A loop for an instruction set, and the products of one of its vectors.
 struct Loop {
   const char *isa;
   const char *unit;
@@ -177,7 +178,7 @@ constexpr Loop loops[] = {
     {"avx512vnni", "fma", fmaAvx512, 16},
 };
 
-/// Operations a second of all threads together.
+/// Returns the operations a second of all threads together.
 double rate(int64_t threads, const Loop &loop) {
   double seconds =
       bench::timeTurns(threads, 0.5, [&](int64_t, int64_t) { loop.run(); });
@@ -186,7 +187,7 @@ double rate(int64_t threads, const Loop &loop) {
 
 struct Options {
   int64_t threads = 2;
-  std::string only; ///< empty: all
+  std::string only; ///< empty for all
   std::string isa;  ///< likewise
 };
 

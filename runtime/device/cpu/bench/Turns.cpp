@@ -1,4 +1,4 @@
-//===- Turns.cpp - how long threads take for work that they share ---------===//
+//===- Turns.cpp - times work that threads share --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,7 +29,7 @@ double bench::timeTurns(int64_t threads, double seconds,
   std::vector<double> times;
   std::atomic<bool> stop = false;
   Clock::time_point begin = Clock::now(), start = begin;
-  int64_t turns = -2; // The first ones warm up.
+  int64_t turns = -2; // The first turns warm up.
   auto onTurn = [&]() noexcept {
     if (turns > 0)
       times.push_back(secondsSince(start));
@@ -75,10 +75,11 @@ double bench::readBandwidth(int64_t threads) {
   double seconds = timeTurns(threads, 1, [&](int64_t thread, int64_t) {
     const uint8_t *from = bytes.get() + thread * share;
     uint64_t sums[8] = {};
-    // The processor's prefetchers stop at each page; the kernels ask as far
-    // ahead, and would else read faster than what is called the limit. They ask
-    // for the first cache as well, which makes nothing but reading no faster:
-    // of one thread 26 in place of 28 GB/s (AMD EPYC of the fourth generation).
+    // The processor's prefetchers stop at each page. The kernels prefetch this
+    // far ahead, too, and would otherwise read faster than the rate that is
+    // reported as the limit. They also prefetch into the first cache, which
+    // slows down pure reading: one thread reads 26 instead of 28 GB/s (AMD EPYC
+    // of the fourth generation).
     constexpr int64_t ahead = 12288;
     for (int64_t i = 0; i < share; i += 64) {
       __builtin_prefetch(from + i + ahead, 0, 2);

@@ -1,11 +1,11 @@
-//===- Turns.h - how long threads take for work that they share -----------===//
+//===- Turns.h - times work that threads share ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What the benchmarks of the CPU's code measure with.
+// The benchmarks of the CPU's code use these functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 
 namespace sluice::cpu::bench {
 
-/// Bytes to read before the caches hold nothing of the first.
+/// Bytes whose reading evicts all earlier data from the caches.
 constexpr size_t coldBytes = size_t(256) << 20;
 
 struct FreeBytes {
@@ -28,16 +28,18 @@ struct FreeBytes {
 };
 using AlignedBytes = std::unique_ptr<uint8_t, FreeBytes>;
 
-/// `size` bytes at a cache line's start, each written once. Throws
+/// Returns `size` bytes, aligned to a cache line, each written once. Throws
 /// std::bad_alloc.
 AlignedBytes makeBytes(size_t size);
 
 /// Calls `body(thread, turn)` for turns 0, 1, ... on all threads, which start
-/// each turn together, for about `seconds`; the median seconds of a turn.
+/// each turn together, for about `seconds`. Returns the median seconds of a
+/// turn.
 double timeTurns(int64_t threads, double seconds,
                  const std::function<void(int64_t, int64_t)> &body);
 
-/// Bytes a second that `threads` threads read from memory, summing words.
+/// Returns the bytes a second that `threads` threads read from memory, summing
+/// words.
 double readBandwidth(int64_t threads);
 
 } // namespace sluice::cpu::bench

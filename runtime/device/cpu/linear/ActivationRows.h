@@ -37,14 +37,14 @@ struct alignas(16) QuantizedBlock {
   float scale;
   /// scale * (the sum of q), for weights with a minimum.
   float scaledSum;
-  /// Minus the sum of q, and of its first half: what is taken off for weights
-  /// that are stored with an offset.
+  /// Minus the sum of q, and minus that of its first half, for weights that are
+  /// stored with an offset.
   int32_t negativeSum;
   int32_t negativeSumLow;
 };
 static_assert(sizeof(QuantizedBlock) == 48);
 
-/// Bytes of a quantised row of `cols` elements, a multiple of 32.
+/// Returns the bytes of a quantised row. `cols` is a multiple of 32.
 constexpr int64_t quantizedRowBytes(int64_t cols) {
   return cols / activationBlock * int64_t(sizeof(QuantizedBlock));
 }

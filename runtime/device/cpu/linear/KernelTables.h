@@ -12,8 +12,8 @@
 
 namespace sluice::cpu {
 
-// Each is compiled with that instruction set enabled, and is only for
-// processors that have it.
+// Each table's kernels are compiled with its instruction set enabled, and run
+// only on processors that have it.
 extern const LinearKernels linearAvx2;
 extern const LinearKernels linearAvx512;
 extern const LinearKernels linearAvx512Vnni;

@@ -15,7 +15,7 @@
 // nor on the instruction set. Every kernel sums a column in this order:
 //
 //   plain kinds      for each feature: sum = fma(x, w, sum)
-//   e4m3             the same; w is the number times its block's scale, in f32
+//   e4m3             likewise; w is the number times its block's scale, in f32
 //   quantised kinds  for each block of 32 (q6_k: of 16):
 //                      sum = fma(float(dot), scale * xscale, sum)
 //                      if it has minima: sum = fma(min, xscaledSum, sum)
@@ -36,7 +36,7 @@
 
 namespace sluice::cpu {
 
-/// Some panels times some rows; what one thread computes at once.
+/// The work that one thread does at once: some panels times some rows.
 struct LinearTask {
   PackedWeight weight;
   int64_t firstPanel, lastPanel;
@@ -46,21 +46,22 @@ struct LinearTask {
   const float *bias;
   /// f32 y[row][outFeatures].
   float *y;
-  /// linearScratchBytes() of them, the thread's own.
+  /// The thread's own memory of linearScratchBytes().
   void *scratch;
   int64_t firstRow, lastRow;
-  /// Whether the weights of a row or two of quants are asked for past the
-  /// second cache; which way is faster is up to the processor.
+  /// Whether quantised weights are prefetched past the second cache if there
+  /// are only one or two rows. Which way is faster depends on the processor.
   bool fetchesPastSecondCache;
 };
 
-/// The kernels of one instruction set. Constant, for the process's life.
+/// The kernels of one instruction set, which are constants of the process.
 struct LinearKernels {
   const char *name;
-  /// By PackedKind.
+  /// Computes a task; by PackedKind.
   void (*run[packedKindCount])(const LinearTask &task);
-  /// By PackedKind: how many panels are computed at once for so many rows.
-  /// Tasks of other multiples leave panels to slower tiles.
+  /// By PackedKind: how many panels are computed at once for that many rows. If
+  /// the panels of a task are not a multiple of it, slower tiles compute the
+  /// rest.
   int64_t (*panelsAtOnce[packedKindCount])(int64_t rows);
   /// By PackedKind: the bytes of LinearTask::scratch for a weight of that many
   /// input features.
@@ -68,37 +69,39 @@ struct LinearKernels {
   void (*quantize)(const float *x, QuantizedBlock *q, int64_t blocks);
 };
 
-/// The kernels of "avx2", "avx512" or "avx512vnni"; null for another name. The
-/// caller sees to it that the processor has the instructions.
+/// Returns the kernels of "avx2", "avx512" or "avx512vnni"; null for another
+/// name. The caller must check that the processor has the instructions.
 const LinearKernels *linearKernels(std::string_view name);
 
 /// Quantises rows rowBegin .. rowEnd - 1 of x[row][cols] into q, which is
 /// aligned to 16 bytes and holds rows of quantizedRowBytes(cols). `cols` is a
-/// multiple of 32. The same bits from every instruction set.
+/// multiple of 32. Every instruction set gives the same bits.
 void quantizeRows(const LinearKernels &kernels, const float *x, void *q,
                   int64_t cols, int64_t rowBegin, int64_t rowEnd);
 
-/// Working memory of one thread's part of a product: what its tiles of rows
-/// share of a few panels.
+/// Returns the bytes of working memory for one thread's part of a product,
+/// which hold what its tiles of rows share of a few panels.
 int64_t linearScratchBytes(const LinearKernels &kernels,
                            const PackedWeight &weight);
 
-/// A thread's place among those that share a product.
+/// A thread's number among those that share a product, and its memory.
 struct LinearShare {
   int64_t thread, threads;
-  /// The thread's own, linearScratchBytes() of any content.
+  /// The thread's own memory of linearScratchBytes(); its contents do not
+  /// matter.
   void *scratch;
   /// Both are the same on all threads: the tickets, and the number of this
-  /// product's loop among those whose items they deal out, in ascending order.
+  /// product's loop among the loops whose items the tickets deal out, in
+  /// ascending order.
   Tickets &tickets;
   uint32_t loop;
 };
 
-/// A thread's share of y = x * weight^T + bias. Called by every thread with the
-/// same arguments but `share`; when all have returned, y is complete. Waits for
-/// nobody. `x` is f32 rows or quantised rows, as
-/// takesQuantizedRows(weight.kind) says; `bias` may be null; y does not overlap
-/// the inputs.
+/// Computes a thread's share of y = x * weight^T + bias. Every thread calls it
+/// with the same arguments except `share`; when all calls have returned, y is
+/// complete. Does not wait for other threads. `x` has f32 rows or quantised
+/// rows, as takesQuantizedRows(weight.kind) says; `bias` may be null; y does
+/// not overlap the inputs.
 void linear(const LinearKernels &kernels, const PackedWeight &weight,
             const void *x, const float *bias, float *y, int64_t rows,
             const LinearShare &share);

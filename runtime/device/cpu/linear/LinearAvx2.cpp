@@ -45,7 +45,7 @@ struct Isa {
     return _mm256_slli_epi32(a, bits);
   }
   static Int subtract(Int a, Int b) { return _mm256_sub_epi32(a, b); }
-  /// `mask` of each byte's bits from bit `shift` on.
+  /// Returns `mask` of each byte's bits from bit `shift` on.
   template <int shift, int mask> static Int field(Int a) {
     static_assert((mask << shift) < 256, "shifts are of 16 bits");
     return _mm256_and_si256(_mm256_srli_epi16(a, shift),
@@ -71,8 +71,8 @@ struct Isa {
     return _mm256_castsi256_ps(
         _mm256_slli_epi32(_mm256_cvtepu16_epi32(load128(p)), 16));
   }
-  /// The bits of e4m3's numbers, moved to where halves have theirs: 2^8 times
-  /// smaller.
+  /// Returns the bits of e4m3 numbers at the place of those of halves, which
+  /// makes the numbers smaller by 2^8.
   static Float loadE4M3(const uint8_t *p) {
     __m128i bits = _mm_slli_epi16(_mm_cvtepi8_epi16(load64(p)), 7);
     return _mm256_cvtph_ps(_mm_and_si128(bits, _mm_set1_epi16(short(0xbf80))));
@@ -97,7 +97,7 @@ struct Isa {
     return _mm256_fnmadd_ps(a, b, c);
   }
 
-  /// Writes the first `count` lanes, the bias added if there is one.
+  /// Writes the first `count` lanes, plus the bias if there is one.
   static void store(float *y, const float *bias, int count, Float sum) {
     Int mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(count),
                                   _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -107,10 +107,10 @@ struct Isa {
   }
 
   // vpmaddubsw multiplies unsigned by signed bytes and adds two products in 16
-  // bits, which saturate. With magnitudes of quants as the unsigned operand and
-  // activations with the quants' signs as the other, two products are at most
-  // 2 * 128 * 127, below 2^15: exact. (A flipped one is -128 at least, and two
-  // products -2^15.)
+  // bits, which saturate. With the magnitudes of quants as the unsigned operand
+  // and activations with the quants' signs as the other, two products are at
+  // most 2 * 128 * 127, below 2^15, and so exact. (A flipped activation is at
+  // least -128, and two products at least -2^15.)
   static Int addPairs(Int acc, Int words) {
     return _mm256_add_epi32(acc,
                             _mm256_madd_epi16(words, _mm256_set1_epi16(1)));
@@ -161,7 +161,7 @@ struct Isa {
   static Int finish4(Int acc, Int offset) { return addPairs(offset, acc); }
 };
 
-// The table names what the others define.
+// The table refers to definitions of the other two files.
 // clang-format off
 #include "runtime/device/cpu/linear/LinearKernels.inc"
 #include "runtime/device/cpu/linear/QuantizeRows.inc"

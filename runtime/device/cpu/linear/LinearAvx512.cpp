@@ -53,7 +53,7 @@ struct Isa : Avx512 {
   static Int finish4(Int acc, Int offset) { return addPairs(offset, acc); }
 };
 
-// The table names what the others define.
+// The table refers to definitions of the other two files.
 // clang-format off
 #include "runtime/device/cpu/linear/LinearKernels.inc"
 #include "runtime/device/cpu/linear/QuantizeRows.inc"

@@ -25,8 +25,8 @@ struct Isa : Avx512 {
   static constexpr bool expandsQuants = false;
   static constexpr int64_t expandedBytesAtMost = 768 << 10;
 
-  // vpdpbusd multiplies unsigned by signed bytes and adds four products to
-  // each lane without saturating: exact.
+  // vpdpbusd multiplies unsigned by signed bytes and adds four products to each
+  // lane without saturating, which is exact.
   static Int dot(Int acc, Int w, Int a) {
     return _mm512_dpbusd_epi32(acc, w, a);
   }
@@ -44,7 +44,7 @@ struct Isa : Avx512 {
   static Int finish4(Int acc, Int) { return acc; }
 };
 
-// The table names what the others define.
+// The table refers to definitions of the other two files.
 // clang-format off
 #include "runtime/device/cpu/linear/LinearKernels.inc"
 #include "runtime/device/cpu/linear/QuantizeRows.inc"

@@ -1,4 +1,4 @@
-//===- LinearDispatch.cpp - who computes which part of a product ----------===//
+//===- LinearDispatch.cpp - divides products among threads ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,29 +38,30 @@ int64_t cpu::linearScratchBytes(const LinearKernels &kernels,
   return kernels.scratchBytes[int(weight.kind)](weight.inFeatures);
 }
 
-/// Into how many stretches of rows the work is cut before it is dealt out.
-/// One, where the panels alone give every thread about the same; more for
-/// narrow weights on many threads.
+/// Returns into how many ranges of rows the work is cut before it is divided
+/// among threads. It is one if the panels alone give every thread about the
+/// same work, and more for narrow weights on many threads.
 static int64_t rowStretches(int64_t panels, int64_t rows, int64_t threads) {
   constexpr int64_t panelsPerThread = 8, rowsPerStretch = 16;
   int64_t wanted = (panelsPerThread * threads + panels - 1) / panels;
   return std::clamp(rows / rowsPerStretch, int64_t(1), wanted);
 }
 
-/// Intel's cores have few lines on their way to the first cache at a time, and
-/// so want them in the second one before. Of others only AMD's are measured.
+/// Returns whether weights bypass the second cache. Intel's cores have few
+/// lines in flight to the first cache at a time, and so need them in the second
+/// cache before. Of other processors only AMD's are measured.
 static bool fetchesPastSecondCache() { return __builtin_cpu_is("amd"); }
 
 namespace {
 
-/// Into which items a product is cut, and who computes which. Items are in the
-/// order (stretch of rows, panel).
+/// How a product is cut into items, and which threads compute them. Items are
+/// in the order (range of rows, panel).
 struct Deal {
   int64_t stretches, items;
-  /// Items of the threads' own, a contiguous range for each.
+  /// Items that belong to a thread from the start, in a contiguous range each.
   int64_t own;
-  /// How many of the items behind those go by one ticket, to whoever comes
-  /// free: memory serves no two threads equally fast.
+  /// How many of the other items go by one ticket, to the next thread that is
+  /// free, since memory does not serve all threads equally fast.
   int64_t perTicket;
 
   int64_t tickets() const { return (items - own + perTicket - 1) / perTicket; }
@@ -71,9 +72,9 @@ struct Deal {
 static Deal dealOut(const LinearKernels &kernels, const PackedWeight &weight,
                     int64_t rows, int64_t threads) {
   constexpr int64_t sharedOneIn = 4;
-  // With fewer tickets, the last would be waited for as long as the slowest
-  // thread is without any; more of them, or smaller ones, cost more than they
-  // win, since nobody fetches the beginning of a ticket's weights.
+  // With fewer tickets, the wait for the last one would be as long as the wait
+  // for the slowest thread without tickets. More or smaller tickets cost more
+  // than they save, since the first weights of a ticket are not prefetched.
   constexpr int64_t wantedPerThread = 8, minPerThread = 4;
   constexpr int64_t minBytes = 32768;
   int64_t panels = panelCount(weight.outFeatures);
@@ -85,7 +86,8 @@ static Deal dealOut(const LinearKernels &kernels, const PackedWeight &weight,
   int64_t wanted =
       std::max(shared / (wantedPerThread * threads),
                int64_t((minBytes + weight.panelBytes - 1) / weight.panelBytes));
-  // Both kinds of parts are multiples of what is computed at once.
+  // Both the own items and the tickets are multiples of what is computed at
+  // once.
   int64_t atOnce =
       kernels.panelsAtOnce[int(weight.kind)](rows / deal.stretches);
   deal.perTicket = (wanted + atOnce - 1) / atOnce * atOnce;

@@ -1,4 +1,4 @@
-//===- PackPanels.cpp - stored weights into panels ------------------------===//
+//===- PackPanels.cpp - packs stored weights into panels ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,8 +20,8 @@ using namespace sluice::cpu;
 
 namespace {
 
-/// The 16 rows of a panel in the format that the layer computes in; null for
-/// the columns beyond the weight's last.
+/// The 16 rows of a panel in the format that the layer computes in. Null for
+/// columns beyond the end of the weight.
 struct PanelRows {
   const uint8_t *row[panelColumns];
 };
@@ -32,13 +32,14 @@ template <typename Block> Block readBlock(const uint8_t *row, int64_t index) {
   return block;
 }
 
-/// Vectors of 16 bytes, which every processor has.
+/// Vectors of 16 bytes, which every processor supports.
 template <typename Element> struct Lanes {
   static constexpr int count = 16 / sizeof(Element);
   using Vector __attribute__((vector_size(16))) = Element;
 };
 
-/// Elements of `a` and `b` by turns, from their first or second halves.
+/// Interleaves elements of `a` and `b`, from their first or their second
+/// halves.
 template <int... i>
 auto interleaveHalves(auto a, auto b, bool second,
                       std::integer_sequence<int, i...>) {
@@ -48,8 +49,8 @@ auto interleaveHalves(auto a, auto b, bool second,
                 : __builtin_shufflevector(a, b, (i / 2 + i % 2 * lanes)...);
 }
 
-/// Transposes a square tile: row i is at from[i], and goes to column i of the
-/// tile at `to`, whose rows are panelColumns elements apart.
+/// Transposes a square tile: row i is read from from[i] and written to column i
+/// of the tile at `to`, whose rows are panelColumns elements apart.
 template <typename Element>
 void transposeTile(const uint8_t *const *from, uint8_t *to) {
   constexpr int lanes = Lanes<Element>::count;
@@ -57,7 +58,7 @@ void transposeTile(const uint8_t *const *from, uint8_t *to) {
   Vector tile[lanes], half[lanes];
   for (int i = 0; i < lanes; ++i)
     std::memcpy(&tile[i], from[i], sizeof(Vector));
-  // Each pass interleaves the two halves of all rows, one behind the other.
+  // Each pass interleaves the two halves of all rows taken together.
 #pragma clang loop unroll(full)
   for (int pass = 1; pass < lanes; pass *= 2) {
 #pragma clang loop unroll(full)
@@ -71,7 +72,7 @@ void transposeTile(const uint8_t *const *from, uint8_t *to) {
                 sizeof(Vector));
 }
 
-/// Writes `count` elements of each column, one from each column in turn.
+/// Writes `count` elements of each column, taking one from each column in turn.
 template <typename Element>
 void interleaveColumns(const uint8_t *const (&columns)[panelColumns],
                        int64_t count, uint8_t *to) {
@@ -91,7 +92,7 @@ void interleaveColumns(const uint8_t *const (&columns)[panelColumns],
                   columns[column] + k * size, size);
 }
 
-/// Places what a block has in every column, a column's bytes side by side:
+/// Writes what a block has in every column, given as the bytes of each column:
 /// elements of `Element` from each column in turn.
 template <typename Element, size_t bytes>
 void placeColumns(const uint8_t (&columns)[panelColumns][bytes],
@@ -105,7 +106,7 @@ void placeHalf(uint16_t half, uint8_t *halves, int64_t column) {
   std::memcpy(halves + 2 * column, &half, sizeof(half));
 }
 
-/// The quants of a q5_0 or q5_1 block.
+/// Unpacks the quants of a q5_0 or q5_1 block.
 template <typename Block>
 void fiveBitQuants(const Block &block, uint8_t (&q)[32]) {
   for (int i = 0; i < 16; ++i) {
@@ -116,7 +117,7 @@ void fiveBitQuants(const Block &block, uint8_t (&q)[32]) {
   }
 }
 
-/// A block's 5-bit quants as PackedLayout.h has a column's.
+/// Packs a block's 5-bit quants in the layout of a column in PackedLayout.h.
 void squeezeFiveBits(const uint8_t (&q)[32], uint8_t *to) {
   for (int i = 0; i < 4; ++i) {
     int q5 = q[20 + i], q6 = q[24 + i], q7 = q[28 + i];
@@ -127,8 +128,8 @@ void squeezeFiveBits(const uint8_t (&q)[32], uint8_t *to) {
   }
 }
 
-/// Four times `size` numbers of 6 bits in three times as many bytes: the last
-/// ones' bits lie above the others.
+/// Packs four times `size` numbers of 6 bits into three times as many bytes:
+/// the bits of the last quarter are above the others.
 void squeezeSixBits(const uint8_t *numbers, int size, uint8_t *to) {
   for (int j = 0; j < 3; ++j)
     for (int i = 0; i < size; ++i) {
@@ -138,9 +139,9 @@ void squeezeSixBits(const uint8_t *numbers, int size, uint8_t *to) {
     }
 }
 
-// packBlock(block, q, scales, column): one 32-block of one column, for the
-// formats whose blocks have 32 elements: its quants to `q`, as PackedLayout.h
-// has a column's. `scales` is that block's.
+// packBlock(block, q, scales, column) packs one block of 32 of one column, for
+// the formats whose blocks have 32 elements. It writes quants to `q` in the
+// layout of a column in PackedLayout.h. `scales` are those of the block.
 
 void packBlock(const BlockQ80 &block, uint8_t (&q)[32], uint8_t *scales,
                int64_t column) {
@@ -197,10 +198,10 @@ void packBlocks(const PanelRows &rows, int64_t cols, uint8_t *panel) {
   }
 }
 
-// packSuperBlock(block, q, scales, column): one column of a block that is a
-// whole group: its quants, block by block of 32, to `q`.
+// packSuperBlock(block, q, scales, column) packs one column of a block that is
+// a whole group. It writes the quants to `q`, in blocks of 32.
 
-/// The scales of a q4_k or q5_k block of 256, a byte each.
+/// Writes the scales of a q4_k or q5_k block of 256, a byte each.
 template <typename Block>
 void placeSubScales(const Block &block, uint8_t *scales, int64_t column) {
   placeHalf(block.d, scales, column);
@@ -215,7 +216,7 @@ void placeSubScales(const Block &block, uint8_t *scales, int64_t column) {
 void packSuperBlock(const BlockQ4K &block, uint8_t (&q)[128], uint8_t *scales,
                     int64_t column) {
   placeSubScales(block, scales, column);
-  // 32 bytes hold the low and the high nibbles of two blocks of 32.
+  // 32 bytes contain the low and the high nibbles of two blocks of 32.
   for (int pair = 0; pair < 4; ++pair) {
     const uint8_t *qs = block.qs + pair * 32;
     uint8_t *low = q + pair * 32, *high = low + 16;
@@ -260,7 +261,7 @@ void packSuperBlock(const BlockE4M3 &block, uint8_t (&numbers)[128],
   std::memcpy(numbers, block.qs, sizeof(numbers));
 }
 
-/// `Element`: what lies side by side in a column.
+/// `Element` is the unit of adjacent bytes of a column.
 template <PackedKind kind, typename Block, typename Element>
 void packSuperBlocks(const PanelRows &rows, int64_t cols, uint8_t *panel) {
   constexpr PackedLayout layout = packedLayout(kind);
@@ -286,7 +287,7 @@ void packSuperBlocks(const PanelRows &rows, int64_t cols, uint8_t *panel) {
 
 template <typename Element>
 void packElements(const PanelRows &rows, int64_t cols, uint8_t *panel) {
-  // A stretch of features at a time, so that one of zeros can stand for those
+  // Works on a few features at a time, so that a few zeros can stand for those
   // of a missing column.
   constexpr int64_t stretch = 64;
   static constexpr uint8_t zeros[stretch * sizeof(Element)] = {};
@@ -333,7 +334,7 @@ void packPanel(Format format, const PanelRows &rows, int64_t cols,
   }
 }
 
-/// Finds, transposes and converts the rows of a panel; keeps what it converts
+/// Finds, transposes and converts the rows of a panel. Keeps converted rows
 /// until the next panel.
 class RowReader {
 public:
@@ -368,10 +369,11 @@ public:
   }
 
 private:
-  /// values[column][feature] of `count` columns from `first` on.
+  /// Computes values[column][feature] of `count` columns from `first` on.
   void transpose(int64_t first, int64_t count) {
     auto element = uint64_t(formatInfo(spec.stored).blockBytes);
-    // A few features at a time, so that each column is written in stretches.
+    // Takes a few features at a time, so that each column is written
+    // contiguously.
     constexpr int64_t stretch = 16;
     float tile[stretch][panelColumns];
     for (int64_t from = 0; from < spec.inFeatures; from += stretch) {
@@ -387,7 +389,7 @@ private:
     }
   }
 
-  /// The values of row `row`, the panel's column `column`.
+  /// Returns the values of row `row`, which is the panel's column `column`.
   const float *valuesOf(int64_t row, int64_t column) {
     if (spec.transposed)
       return values.data() + column * spec.inFeatures;

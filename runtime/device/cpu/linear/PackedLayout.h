@@ -53,26 +53,28 @@
 namespace sluice::cpu {
 
 struct PackedLayout {
-  /// Bits of a quant: 4, 5, 6 or 8. For kinds without, of an element.
+  /// Bits of a quant: 4, 5, 6 or 8. For kinds without quants, bits of an
+  /// element.
   int bits;
-  /// 0: there are no groups.
+  /// Blocks of a group; 0 if there are no groups.
   int groupBlocks;
   /// Bytes of a block's quants, and of a group.
   int blockBytes;
   int groupBytes;
-  /// log2 of what is taken off each quant; -1 where nothing is.
+  /// log2 of what is subtracted from each quant; -1 if nothing is.
   int offsetShift;
-  /// Whether a block has a minimum, and whether its scale is a product of a
-  /// half and a small integer.
+  /// hasMin: whether a block has a minimum. hasSubScales: whether its scale is
+  /// the product of a half and a small integer.
   bool hasMin;
   bool hasSubScales;
-  /// Stretches of a block with a scale of their own.
+  /// Parts of a block that have a scale of their own.
   int subBlocks;
 
-  /// Of 6 bits where there are minima; of 8 in Q6K.
+  /// Whether sub-scales have 6 bits: those of kinds with minima have; those of
+  /// Q6K have 8.
   constexpr bool hasSqueezedSubScales() const { return hasSubScales && hasMin; }
 
-  /// Where the scales begin in a group.
+  /// The offset of the scales in a group.
   constexpr int scalesAt() const { return groupBlocks * blockBytes; }
 };
 

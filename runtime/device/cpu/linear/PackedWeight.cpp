@@ -68,7 +68,8 @@ std::optional<uint64_t> cpu::storedBytes(const LinearSpec &spec) {
                   uint64_t(spec.outFeatures));
 }
 
-/// Bytes of one panel of a weight whose sizes storedBytes has accepted.
+/// Returns the bytes of one panel of a weight whose sizes storedBytes has
+/// accepted.
 static std::optional<uint64_t> panelBytes(PackedKind kind, int64_t inFeatures) {
   PackedLayout layout = packedLayout(kind);
   if (layout.groupBlocks == 0)
@@ -80,7 +81,7 @@ static std::optional<uint64_t> panelBytes(PackedKind kind, int64_t inFeatures) {
                   uint64_t(layout.groupBytes));
 }
 
-/// A panel of 16-bit elements is 32 bytes a feature, so panels are padded to
+/// Panels of 16-bit elements have 32 bytes a feature, so they are padded to
 /// begin on cache lines.
 static std::optional<uint64_t> alignUp(std::optional<uint64_t> bytes) {
   uint64_t padded;

@@ -44,7 +44,7 @@ namespace sluice::cpu {
 /// Output columns of a panel.
 constexpr int64_t panelColumns = 16;
 
-/// What packed bytes are to be aligned to, in memory and in files.
+/// The alignment of packed bytes, in memory and in files.
 constexpr int64_t packedAlignment = 64;
 
 enum class PackedKind : uint8_t {
@@ -64,15 +64,16 @@ enum class PackedKind : uint8_t {
 
 constexpr int packedKindCount = 12;
 
-/// The packed kind of a weight that computes in `format`.
+/// Returns the packed kind of a weight that computes in `format`.
 PackedKind packedKind(Format format);
 
-/// Whether the kind takes activations as QuantizedBlock rows; else as f32.
+/// Returns whether the kind takes activations as QuantizedBlock rows, and not
+/// as f32.
 constexpr bool takesQuantizedRows(PackedKind kind) {
   return kind >= PackedKind::Q8;
 }
 
-/// A linear layer's weight as a model's file has it.
+/// A linear layer's weight as a model's file stores it.
 struct LinearSpec {
   int64_t outFeatures = 0;
   int64_t inFeatures = 0;
@@ -86,24 +87,24 @@ struct LinearSpec {
   bool transposed = false;
 };
 
-/// Bytes of the stored weight. Nothing when the spec cannot be packed: sizes
-/// that are not positive, not whole blocks or overflow, a transposed block
-/// format, a conversion that canQuantize does not allow.
+/// Returns the bytes of the stored weight, or nothing if the spec cannot be
+/// packed: sizes that are not positive, are not whole blocks or overflow; a
+/// transposed block format; a conversion that canQuantize does not allow.
 std::optional<uint64_t> storedBytes(const LinearSpec &spec);
 
-/// Bytes of the packed weight, a multiple of packedAlignment; nothing in the
-/// cases of storedBytes.
+/// Returns the bytes of the packed weight, a multiple of packedAlignment, or
+/// nothing in the cases of storedBytes.
 std::optional<uint64_t> packedBytes(const LinearSpec &spec);
 
-/// Panels of a weight with that many output features.
+/// Returns the panels of a weight with that many output features.
 constexpr int64_t panelCount(int64_t outFeatures) {
   return (outFeatures + panelColumns - 1) / panelColumns;
 }
 
 /// Packs panels firstPanel .. lastPanel - 1 of the weight at `src` (any
-/// alignment, storedBytes(spec) bytes): at `dst` (any alignment) the first of
-/// them, behind it the others, as they lie in the packed weight. Calls may run
-/// at once. The spec is one that packedBytes accepts.
+/// alignment, storedBytes(spec) bytes). Writes them to `dst` (any alignment),
+/// one after the other, as they lie in the packed weight. Calls may run
+/// concurrently. packedBytes must accept the spec.
 void packPanels(const LinearSpec &spec, const void *src, void *dst,
                 int64_t firstPanel, int64_t lastPanel);
 
@@ -117,12 +118,12 @@ struct PackedWeight {
   const uint8_t *data = nullptr;
 };
 
-/// The view of the bytes that packPanels wrote at `data`.
+/// Returns the view of the bytes that packPanels wrote at `data`.
 PackedWeight packedWeight(const LinearSpec &spec, const void *data);
 
-/// The view of output columns colBegin .. colEnd - 1 alone. Both are multiples
-/// of panelColumns, but for the end of the weight. A column's result is the
-/// same in both.
+/// Returns the view of output columns colBegin .. colEnd - 1 alone. Both are
+/// multiples of panelColumns, except at the end of the weight. A column's
+/// result is the same in both views.
 PackedWeight columnsOf(const PackedWeight &weight, int64_t colBegin,
                        int64_t colEnd);
 

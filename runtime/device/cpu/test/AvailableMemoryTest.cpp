@@ -1,4 +1,4 @@
-//===- AvailableMemoryTest.cpp - how much memory there is to be had -------===//
+//===- AvailableMemoryTest.cpp - the amount of available memory -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

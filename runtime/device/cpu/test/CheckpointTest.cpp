@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Many sequences share steps and lose rows at random checkpoints, while the
-// same sequences are computed alone, without stages, checkpoints or batch
-// mates. Those that live must not see any of it.
+// Many sequences share steps and lose rows at random checkpoints. The same
+// sequences are computed alone, without stages, checkpoints or batch mates. The
+// living rows must have the same results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ namespace {
 const std::vector<TinyPart> twoStages = {TinyPart::FirstStage,
                                          TinyPart::SecondStage};
 
-/// By instruction set and threads.
+/// The parameters are the instruction set and the number of threads.
 class CheckpointTest : public testing::TestWithParam<std::tuple<Isa, int64_t>> {
 protected:
   void SetUp() override {
@@ -45,13 +45,14 @@ protected:
 /// A sequence whose rows die from some position on.
 struct Growing {
   SequenceId id;
-  std::vector<int32_t> tokens; ///< that have been computed
+  std::vector<int32_t> tokens; ///< those that have been computed
   int64_t added = 0;           ///< rows of this step
-  int64_t living = 0;          ///< of them
-  int64_t deathAt = 0;         ///< the checkpoint at which the others leave
+  int64_t living = 0;          ///< rows of this step that live
+  /// The checkpoint at which the other rows leave.
+  int64_t deathAt = 0;
 };
 
-/// Steps of several sequences; compares the logits of all rows that live.
+/// Runs steps of several sequences. Compares the logits of all living rows.
 void runRandomSteps(TinyModel &model, TinyModel &whole, unsigned seed,
                     int64_t checkpoints) {
   std::mt19937 random(seed);
@@ -196,7 +197,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(Isa::Avx2, Isa::Avx512, Isa::Avx512Vnni),
                      testing::Values(1, 2, 3)));
 
-/// Outputs are sorted by row, and rows change places as others leave.
+/// Outputs are sorted by row, and rows change places when others leave.
 TEST(OutputMoves, AnyRowsMayLeave) {
   std::mt19937 random(3);
   TinyProgram tiny(Isa::Avx2);

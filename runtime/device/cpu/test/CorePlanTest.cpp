@@ -1,4 +1,4 @@
-//===- CorePlanTest.cpp - how many threads, and on which cores ------------===//
+//===- CorePlanTest.cpp - the number of threads and their cores -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,8 +27,9 @@ ProcessorSet upTo(int32_t count) {
   return all;
 }
 
-/// Two sockets of four cores of two hyperthreads: cores 0 to 3 are processors
-/// 0 and 8, 1 and 9, ...; those of the other socket 4 and 12, ...
+/// Two sockets of four cores with two hyperthreads each: cores 0 to 3 are the
+/// processors 0 and 8, 1 and 9, ...; those of the other socket are 4 and 12,
+/// ...
 class TwoSockets : public testing::Test {
 protected:
   TwoSockets() {
@@ -57,7 +58,7 @@ std::string obstacle(const Topology &topology, CoreShare share, int64_t threads,
 }
 
 //===----------------------------------------------------------------------===//
-// How many
+// The number of threads
 //===----------------------------------------------------------------------===//
 
 TEST_F(TwoSockets, AThreadForEachCore) {
@@ -80,7 +81,7 @@ TEST_F(TwoSockets, TheQuotaIsALimit) {
 }
 
 //===----------------------------------------------------------------------===//
-// Who shares with whom
+// The sharing of cores
 //===----------------------------------------------------------------------===//
 
 void expectShare(const std::vector<Tenant> &tenants, size_t self, int64_t index,
@@ -118,7 +119,7 @@ TEST(CoreShareTest, MasksThatLieAcrossEachOther) {
 }
 
 //===----------------------------------------------------------------------===//
-// Where
+// The places of threads
 //===----------------------------------------------------------------------===//
 
 TEST_F(TwoSockets, EachThreadHasACore) {
@@ -134,7 +135,8 @@ TEST_F(TwoSockets, AMaskIsRespected) {
               ElementsAre(ElementsAre(2), ElementsAre(5, 13)));
 }
 
-/// Two ranks: one on each socket. A cache or memory is nobody else's there.
+/// With two ranks, each is on one socket, and shares no cache or memory with
+/// the other.
 TEST_F(TwoSockets, RanksHaveCoresOfTheirOwn) {
   EXPECT_THAT(place(of(all), {0, 2}, 4, Pinning::Auto),
               ElementsAre(ElementsAre(0, 8), ElementsAre(1, 9),
@@ -144,7 +146,7 @@ TEST_F(TwoSockets, RanksHaveCoresOfTheirOwn) {
                           ElementsAre(6, 14), ElementsAre(7, 15)));
 }
 
-/// No processor is in two teams, however many there are.
+/// No processor is in two teams, for any number of teams.
 TEST_F(TwoSockets, NoCoreIsTwoTeams) {
   for (int64_t ranks = 1; ranks <= 8; ++ranks)
     for (int64_t teams = 1; teams * ranks <= 8; ++teams) {
@@ -178,7 +180,7 @@ TEST_F(TwoSockets, FewerThreadsThanCoresArePinnedWhereAskedFor) {
   EXPECT_THAT(place(of(all), {}, 8, Pinning::Off), IsEmpty());
 }
 
-/// Other containers may have the same cores.
+/// Other containers may use the same cores.
 TEST_F(TwoSockets, UnderAQuotaTheKernelChooses) {
   sys.setQuota("400000 100000");
   Topology topology = of(all);
@@ -196,7 +198,8 @@ TEST_F(TwoSockets, MoreThreadsThanProcessors) {
             "17 threads are more than 16 processors take");
   EXPECT_EQ(obstacle(of({5}), {}, 2),
             "2 threads are more than 1 processor takes");
-  // All teams of a process, or none: of 8 cores the third of three has 3.
+  // Either all teams of a process fit or none does: of 8 cores the third of
+  // three teams has 3.
   EXPECT_EQ(obstacle(of(upTo(8)), {2, 3}, 3),
             "3 teams of 3 threads are more than 8 processors take");
 }

@@ -1,4 +1,4 @@
-//===- CpuFeaturesTest.cpp - an unfit CPU is refused by what it lacks -----===//
+//===- CpuFeaturesTest.cpp - refusal of CPUs that lack features -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

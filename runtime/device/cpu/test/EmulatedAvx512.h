@@ -1,13 +1,14 @@
-//===- EmulatedAvx512.h - AVX-512 on processors without it ----------------===//
+//===- EmulatedAvx512.h - emulates AVX-512 by AVX2 ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Included in front of a kernel's source, in a test: the source's intrinsics of
-// AVX-512 become functions that compute the same by halves with AVX2. Most are
-// SIMDe's; here are those that Debian 12's does not have.
+// A test includes this header before a kernel's source. The source's AVX-512
+// intrinsics then become functions that compute the same results in halves,
+// with AVX2. Most of these are SIMDe's; this header has those that the SIMDe of
+// Debian 12 lacks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,7 @@
 
 namespace sluice::cpu::emulated {
 
-/// The vector of float halves that convert(half) gives for both.
+/// Returns the vector of the float halves that convert(half) returns.
 template <typename Half, typename Convert>
 inline simde__m512 floatsOf(const Half (&halves)[2], Convert convert) {
   simde__m512_private to;
@@ -99,8 +100,8 @@ inline simde__m512 maskz_loadu_ps(simde__mmask16 mask, const void *p) {
 
 } // namespace sluice::cpu::emulated
 
-// The compiler's own are declared as well, but those that are functions cannot
-// be called.
+// The compiler declares its own intrinsics as well, but those that are
+// functions cannot be called.
 // NOLINTBEGIN(bugprone-reserved-identifier)
 #undef _mm512_extractf32x8_ps
 #define _mm512_cvtepi32_ps sluice::cpu::emulated::cvtepi32_ps
@@ -113,7 +114,7 @@ inline simde__m512 maskz_loadu_ps(simde__mmask16 mask, const void *p) {
 #define _mm512_cvtepu16_epi32 sluice::cpu::emulated::cvtepu16_epi32
 #define _mm512_mask_storeu_ps sluice::cpu::emulated::mask_storeu_ps
 #define _mm512_maskz_loadu_ps sluice::cpu::emulated::maskz_loadu_ps
-// SIMDe's has the parameters of another.
+// SIMDe's macro of this name has the wrong parameters.
 #undef _mm512_madd_epi16
 #define _mm512_madd_epi16 simde_mm512_madd_epi16
 // NOLINTEND(bugprone-reserved-identifier)

@@ -1,4 +1,4 @@
-//===- ExecutorTest.cpp - steps are checked and change no bit -------------===//
+//===- ExecutorTest.cpp - checks of steps, and bits that do not change ----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,8 @@ using namespace sluice::cpu;
 
 namespace {
 
-/// Logits of the last position of `tokens`, computed in steps of `chunk` rows,
-/// each with rows of `mates` other sequences before and behind.
+/// Returns the logits of the last position of `tokens`, computed in steps of
+/// `chunk` rows, each with rows of `mates` other sequences before and after.
 Logits lastLogits(TinyModel &model, const std::vector<int32_t> &tokens,
                   int64_t chunk, int64_t mates) {
   std::mt19937 random(static_cast<unsigned>(mates));
@@ -99,8 +99,8 @@ TEST_P(ExecutorIsaTest, BatchMatesChunksAndThreadsChangeNoBit) {
   }
 }
 
-/// A sequence that has lost its pages to others is computed once more, in steps
-/// of another length, and goes on as if nothing had happened.
+/// A sequence that was preempted and has lost its pages is computed once more,
+/// in steps of another length, and then continues with the same results.
 TEST_P(ExecutorIsaTest, PreemptedSequencesGoOnAsTheyWould) {
   TinyProgram tiny(isa());
   TinyModel model(tiny, {TinyPart::Whole},
@@ -120,7 +120,7 @@ TEST_P(ExecutorIsaTest, PreemptedSequencesGoOnAsTheyWould) {
   for (int64_t t = 0; t < 40; ++t)
     compute(preempted, tokens, t, t + 1);
   model.pages().close(preempted);
-  for (unsigned seed : {2, 3}) // in all pages
+  for (unsigned seed : {2, 3}) // fills all pages
     compute(*model.pages().open(), randomTokens(100, seed), 0, 100);
   model.pages().close(0);
   SequenceId resumed = *model.pages().open();
@@ -146,7 +146,7 @@ protected:
       GTEST_SKIP() << "this CPU lacks avx2";
   }
 
-  /// The message of a step of one row at `position` of sequence 0, after
+  /// Returns the error of a step of one row at `position` of sequence 0, after
   /// change(batch, input).
   template <typename Change> std::string message(TinyPart part, Change change) {
     TinyModel model(tiny, {part}, {.rows = 2, .outputs = 1});
@@ -187,7 +187,7 @@ TEST_F(ExecutorTest, TruncationForgetsAndNothingElse) {
   EXPECT_EQ(model.logits(0), expected);
 }
 
-/// It rounds, and not much.
+/// The cache rounds, but only a little.
 TEST_F(ExecutorTest, TheCacheHasTheFormatThatWasAskedFor) {
   std::vector<int32_t> tokens = randomTokens(75, 1);
   TinyModel exact(tiny, {TinyPart::Whole}, {.rows = 75});
@@ -199,7 +199,8 @@ TEST_F(ExecutorTest, TheCacheHasTheFormatThatWasAskedFor) {
   float largest = *std::max_element(expected.begin(), expected.end());
   for (size_t i = 0; i < expected.size(); ++i)
     EXPECT_NEAR(logits[i], expected[i], 0.02f * largest);
-  // [layer][page][token][key, value][kv head] of 16 dimensions and a scale.
+  // The layout is [layer][page][token][key, value][kv head], each of 16
+  // dimensions and a scale.
   EXPECT_EQ(exact.stage(0).cacheBytes(), 2u * 4 * 32 * 2 * 2 * 16 * 4);
   EXPECT_EQ(rounded.stage(0).cacheBytes(), 2u * 4 * 32 * 2 * 2 * (16 + 4));
 }
@@ -241,9 +242,9 @@ TEST_F(ExecutorTest, RowsAreCheckedBeforeTheStepStarts) {
             "step: sequence 1 is not open");
 }
 
-/// The step of TinyProgram.cpp has a barrier behind the embedding, seven in
-/// a layer and one before the scores; its end is one more. At a checkpoint that
-/// somebody answers the threads meet before and behind the answer.
+/// The step of TinyProgram.cpp has a barrier after the embedding, seven in a
+/// layer and one before the scores; its end is one more. At a checkpoint with a
+/// handler, there are barriers before and after the handler's answer.
 TEST_F(ExecutorTest, WaitsAreTimedWhereAskedFor) {
   auto run = [&](TinyPart part, int64_t threads, bool timesWaits) {
     TinyModel model(tiny, {part}, {.rows = 2, .threads = threads});
@@ -345,7 +346,7 @@ TEST_F(ExecutorTest, StepsAllocateNothing) {
   });
   bool ok = true;
   int64_t before = 0;
-  // Room for the activations' addresses is made in the first round.
+  // The first round allocates room for the activations' addresses.
   for (int round = 0; round < 2; ++round) {
     before = sluice::test::allocations();
     for (int64_t t = 0; t < 90;) {

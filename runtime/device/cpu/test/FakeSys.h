@@ -1,4 +1,4 @@
-//===- FakeSys.h - a /sys of a made-up machine ----------------------------===//
+//===- FakeSys.h - a made-up /sys for tests -------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@
 
 namespace sluice::cpu {
 
-/// A folder that stands for /sys, for the life of a test.
+/// A folder that stands for /sys during a test.
 class FakeSys {
 public:
   FakeSys()

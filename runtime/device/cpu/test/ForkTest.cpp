@@ -1,14 +1,14 @@
-//===- ForkTest.cpp - paths of a tree as if computed alone ----------------===//
+//===- ForkTest.cpp - paths of a tree, as if computed alone ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Random trees of tokens, grown over many steps in sequences that share pages:
-// forks at earlier nodes and at nodes of the same step, cut-back paths, rows
-// that die at checkpoints. Each node's logits must be those of its path
-// computed alone, as one sequence that never heard of a tree.
+// Random trees of tokens grow over many steps in sequences that share pages:
+// with forks at earlier nodes and at nodes of the same step, paths that are cut
+// back, and rows that die at checkpoints. Each node's logits must be those of
+// its path computed alone, as one sequence without a tree.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,16 +27,17 @@ constexpr int64_t maxPaths = 10;
 constexpr int64_t immortal = 1000;
 
 struct Node {
-  int64_t parent; ///< -1: none
+  int64_t parent; ///< -1 if there is none
   int32_t token;
-  int64_t deathAt = immortal; ///< the checkpoint of its step where it leaves
-  int64_t row = 0;            ///< at the start of its step
+  /// The checkpoint of its step at which it leaves.
+  int64_t deathAt = immortal;
+  int64_t row = 0; ///< at the start of its step
 };
 
 struct Path {
   SequenceId id;
-  std::vector<int64_t> nodes; ///< one for each position
-  bool grown = false;         ///< in this step
+  std::vector<int64_t> nodes; ///< the path's node for each position
+  bool grown = false;         ///< whether it has grown in this step
 };
 
 class RandomTree {
@@ -80,7 +81,7 @@ public:
 private:
   int64_t below(int64_t limit) { return int64_t(random() % uint64_t(limit)); }
 
-  /// The node of a row, by its sequence and position.
+  /// Returns the node of a row, by its sequence and position.
   int64_t nodeAt(int64_t row) const {
     for (const Path &path : paths)
       if (path.id == batch.sequences()[row])
@@ -96,7 +97,7 @@ private:
     return tokens;
   }
 
-  /// Cuts some paths back, closes some.
+  /// Cuts some paths back and closes some.
   void prepare() {
     batch.clear();
     mirrors.clear();
@@ -138,7 +139,7 @@ private:
     Path path = {made->sequence, paths[parent].nodes, false};
     path.nodes.resize(size_t(length));
     addCopy(made->copy);
-    // What the copied page lacks, since it is computed in this step.
+    // The copied page lacks these tokens, since they are computed in this step.
     int64_t pageBegin =
         length / CachePages::pageTokens * CachePages::pageTokens;
     for (int64_t position = pageBegin; position < length; ++position) {
@@ -181,7 +182,7 @@ private:
     }
   }
 
-  /// Paths end before their first dead node.
+  /// Cuts each path before its first dead node.
   void forgetTheDead() {
     for (size_t node = firstNew; node < nodes.size(); ++node)
       livingSeen += nodes[node].deathAt == immortal;
@@ -200,7 +201,8 @@ private:
   std::mt19937 random;
   std::vector<Node> nodes;
   std::vector<Path> paths;
-  size_t firstNew = 0; ///< of this step
+  /// The first node of this step.
+  size_t firstNew = 0;
   StepBatch batch{stepRows, stepRows, stepRows * maxPaths};
   std::vector<Mirror> mirrors;
 };
@@ -235,7 +237,7 @@ TEST_P(ForkTest, EachPathIsAsIfItWereAlone) {
     copies += tree.copiesSeen;
     living += tree.livingSeen;
   }
-  // The trees had in them what this is about.
+  // The random trees have exercised mirrors and copies.
   EXPECT_GT(mirrors, 100);
   EXPECT_GT(copies, 100);
   EXPECT_GT(living, 1000);

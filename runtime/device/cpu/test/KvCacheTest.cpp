@@ -1,4 +1,4 @@
-//===- KvCacheTest.cpp - where keys and values are stored -----------------===//
+//===- KvCacheTest.cpp - the layout of keys and values in the cache -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -47,7 +47,8 @@ TEST(KvCacheTest, KeysAreTransposedAndValuesPadded) {
   EXPECT_EQ(cache.bytes(), 3u * 2 * 4 * 32 * (20 + 32));
 }
 
-/// Heads of 40: a block of 32 dimensions and one of 8, values padded to 48.
+/// Heads of 40 have a block of 32 dimensions and one of 8, and values padded to
+/// 48.
 TEST(KvCacheTest, EightBitsLieLikeFloatsWithScalesBehind) {
   LayerCache cache = makeCache({2, 40}, CacheFormat::Q8_0, 3);
   EXPECT_EQ(cache.layout().keyScalesOffset(), 32 * 40);
@@ -80,7 +81,7 @@ TEST(KvCacheTest, EightBitsLieLikeFloatsWithScalesBehind) {
   EXPECT_EQ(valueScales[18 * 2 + 1], 7 / 127.0f);
 }
 
-/// What one value of 32 numbers is read back as.
+/// Returns what a value of 32 numbers is read back as.
 std::vector<float> roundTrip(const std::vector<float> &v) {
   LayerCache cache = makeCache({1, 32}, CacheFormat::Q8_0, 1);
   cache.store(0, 0, 0, v.data(), v.data());
@@ -103,7 +104,7 @@ TEST(KvCacheTest, RoundsToTheNearestHalfToEven) {
   std::copy(std::begin(from), std::end(from), v.begin());
   std::copy(std::begin(to), std::end(to), expected.begin());
   EXPECT_EQ(roundTrip(v), expected);
-  // No more than half a step, at any size.
+  // The error is at most half a step, at any size.
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
   for (int exponent = -99; exponent < 120; ++exponent) {
@@ -172,7 +173,7 @@ TEST(KvCacheTest, ShapesOutOfRangeAreRefused) {
   EXPECT_FALSE(makes({1 << 16, 1024}, int64_t{1} << 60));
 }
 
-/// Bytes of this process that are in memory.
+/// Returns the bytes of this process that are in memory.
 int64_t residentBytes() {
   int64_t pages = 0;
   std::ifstream file("/proc/self/statm");

@@ -1,4 +1,4 @@
-//===- ThreadPoolTest.cpp - threads run together --------------------------===//
+//===- ThreadPoolTest.cpp - threads that run together ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,8 +38,8 @@ TEST_P(ThreadPoolTest, EveryThreadRunsOnce) {
     EXPECT_EQ(count, 1000);
 }
 
-/// Each thread reads what its neighbour wrote before the barrier: plain memory,
-/// so that a missing order is a data race that a sanitizer sees.
+/// Each thread reads what its neighbour wrote before the barrier. It is plain
+/// memory, so a sanitizer sees a missing order as a data race.
 TEST_P(ThreadPoolTest, BarriersOrderMemory) {
   int64_t threads = GetParam();
   ThreadPool pool(threads);
@@ -105,8 +105,8 @@ TEST_P(ThreadPoolTest, WithoutPlacesThreadsRunAnywhere) {
 
 INSTANTIATE_TEST_SUITE_P(Counts, ThreadPoolTest, testing::Values(1, 2, 3, 8));
 
-/// In a process of its own: with hardly any address space left, stacks for that
-/// many threads are refused.
+/// Runs in a process of its own. With hardly any address space left, the system
+/// refuses stacks for that many threads.
 TEST(ThreadPoolLimitTest, MakesDoWithTheThreadsThatTheSystemGives) {
 #if SANITIZED
   GTEST_SKIP() << "a sanitizer reserves the address space for itself";

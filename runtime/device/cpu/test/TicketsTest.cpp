@@ -19,7 +19,7 @@ TEST(Tickets, AreNumberedFromZeroForEachLoop) {
   EXPECT_EQ(tickets.take(0, 2), 1);
   EXPECT_EQ(tickets.take(0, 2), Tickets::none);
   EXPECT_EQ(tickets.take(0, 2), Tickets::none);
-  // A loop without items, and some that nobody comes to.
+  // A loop without items, and some that no thread takes part in.
   EXPECT_EQ(tickets.take(1, 0), Tickets::none);
   EXPECT_EQ(tickets.take(7, 2), 0);
   EXPECT_EQ(tickets.take(7, 2), 1);
@@ -40,8 +40,9 @@ TEST(Tickets, StartAgainWhenReset) {
   EXPECT_EQ(tickets.take(0, 1), 0);
 }
 
-/// Threads without any barrier go through many loops, each of another size,
-/// some of none. Plain memory: an item given out twice is a data race as well.
+/// Threads go through many loops without any barrier. The loops have different
+/// sizes, some none. The items are plain memory, so an item that is given out
+/// twice is also a data race.
 TEST(Tickets, EveryItemOfEveryLoopIsTakenOnce) {
   constexpr int64_t threads = 4, loops = 3000;
   auto itemsOf = [](int64_t loop) { return loop * 7 % 11; };

@@ -1,4 +1,4 @@
-//===- TinyModel.h - the tiny model's programs in a chain -----------------===//
+//===- TinyModel.h - a chain of the tiny model's programs -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,8 +28,8 @@ inline std::vector<int32_t> randomTokens(int64_t count, unsigned seed) {
   return tokens;
 }
 
-/// Lets rows leave a batch: at checkpoint number `count` those that dies(count,
-/// row) names.
+/// Makes rows leave a batch: at checkpoint number `count`, those for which
+/// dies(count, row) returns true.
 class Reaper : public device::CheckpointHandler {
 public:
   using Dies = std::function<bool(int64_t checkpoint, int64_t row)>;
@@ -56,7 +56,7 @@ public:
   }
   std::span<const RowMove> dropOrphans() override { return {}; }
 
-  int64_t count = 0; ///< checkpoints passed
+  int64_t count = 0; ///< checkpoints passed so far
 
 private:
   StepBatch &batch;
@@ -65,7 +65,7 @@ private:
   std::vector<RowMove> moves;
 };
 
-/// The tiny model as a chain of programs over one table of pages.
+/// The tiny model as a chain of programs that share one page table.
 class TinyModel {
 public:
   struct Limits {
@@ -107,7 +107,7 @@ public:
   CpuExecutor &stage(size_t index) { return *stages[index]; }
   const CpuExecutorLimits &limits() const { return stages[0]->limits(); }
 
-  /// Makes room for the batch's rows where a sequence is too short.
+  /// Grows the sequences that are too short for the batch's rows.
   void place(const StepBatch &batch) {
     for (int64_t row = 0; row < batch.rows(); ++row) {
       SequenceId sequence = batch.sequences()[row];
@@ -117,14 +117,15 @@ public:
     }
   }
 
-  /// Each stage makes the copy before its next step: one whose rows have all
-  /// died before they reached it takes no part in a step.
+  /// Queues a page copy. Each stage makes it before its own next step, since a
+  /// stage takes no part in a step whose rows have all died before they reach
+  /// it.
   void addCopy(PageCopy copy) {
     for (std::vector<PageCopy> &each : copies)
       each.push_back(copy);
   }
 
-  /// Stage by stage, until one has no row left.
+  /// Runs the step stage by stage, until a stage has no row left.
   Status execute(const StepBatch &batch,
                  device::CheckpointHandler *checkpoints = nullptr) {
     incoming.clear();
@@ -166,8 +167,8 @@ private:
   std::vector<const uint8_t *> incoming;
 };
 
-/// Logits of the last of `tokens`, computed alone, by the whole model without
-/// checkpoints: what everything else is compared with.
+/// Returns the logits of the last of `tokens`, computed alone by the whole
+/// model without checkpoints. Tests compare other results with them.
 inline Logits logitsAlone(TinyModel &whole,
                           const std::vector<int32_t> &tokens) {
   SequenceId id = *whole.pages().open();

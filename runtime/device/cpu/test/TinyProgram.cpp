@@ -1,4 +1,4 @@
-//===- TinyProgram.cpp - a small model as the compiler would emit it ------===//
+//===- TinyProgram.cpp - a small model, as the compiler would emit it -----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,7 +24,7 @@ constexpr int64_t layers = 2;
 constexpr int64_t vocabSize = TinyProgram::vocabSize;
 constexpr int64_t quantizedFloats = SLUICE_QUANTIZED_ROW_FLOATS(hidden);
 
-/// Weight numbers.
+/// The numbers of the weights.
 enum : int64_t { TokenTable, PositionTable, Bias, Logits, FirstLayer };
 enum : int64_t { Query, Key, Value, Output, LayerWeights };
 
@@ -43,7 +43,7 @@ constexpr Buffer CosSin = {Quantized.end(), headDim};
 constexpr Buffer Spare = {CosSin.end(), hidden};
 constexpr int64_t rowFloats = Spare.end();
 
-constexpr int64_t lowColumns = 32; ///< of a product that is cut in two
+constexpr int64_t lowColumns = 32; ///< columns of a product that is cut in two
 constexpr Buffer Selected = {0, hidden};
 constexpr Buffer Scores = {Selected.end(), vocabSize};
 constexpr Buffer LowScores = {Scores.end(), lowColumns};
@@ -60,7 +60,7 @@ Share shareOf(int64_t count, int64_t thread, int64_t threads) {
   return {count * thread / threads, count * (thread + 1) / threads};
 }
 
-/// What the compiler would write out: one step on one thread.
+/// The code that the compiler would emit: one step on one thread.
 struct TinyStep {
   SluiceStep *step;
   int64_t rows;
@@ -88,7 +88,7 @@ struct TinyStep {
                   thread, threads);
   }
 
-  /// False when no row is left.
+  /// Returns false if no row is left.
   bool checkpoint(Buffers rowValues, Buffers outputValues = {}) {
     if (!checks)
       return true;
@@ -112,7 +112,7 @@ struct TinyStep {
 };
 
 void TinyStep::embed() {
-  // The position's embedding goes to Q for a moment, which is free.
+  // The position's embedding goes to Q, which is free at this time.
   auto [begin, end] = share();
   sluice_embed(step, TokenTable, 0, at(H), begin, end);
   sluice_embed(step, PositionTable, 1, at(Q), begin, end);
@@ -151,7 +151,7 @@ bool TinyStep::layer(int64_t number, int64_t cacheLayer) {
   barrier();
   if (!checkpoint({H, Q, K, V, CosSin}))
     return false;
-  // Twice, for nothing but to see that each time all of it is computed.
+  // Computes attention twice, to check that each call computes all of it.
   for (float *result : {at(Spare), at(A)}) {
     sluice_attend(step, cacheLayer, at(Q), at(K), at(V), result, &attention,
                   rows, thread, threads);
@@ -201,8 +201,8 @@ bool TinyStep::scores() {
   return true;
 }
 
-/// Layers `begin` .. `end` - 1, with what comes before the first and behind the
-/// last.
+/// Computes layers `begin` .. `end` - 1, with what comes before the first and
+/// after the last layer.
 template <int64_t begin, int64_t end, bool checks>
 void stepTiny(SluiceStep *step, int64_t rows, int64_t outputs, float *arena,
               int64_t rowCapacity, int64_t outputCapacity, int64_t thread,
@@ -313,7 +313,7 @@ CpuProgram TinyProgram::program(TinyPart part) const {
     program.step = stepTiny<1, layers, true>;
     program.caches.pop_back();
     program.hasEmbedding = false;
-    // Looked up by token, of which this stage knows none.
+    // This table is looked up by token, and the stage knows no tokens.
     program.weights[TokenTable] = program.weights[PositionTable];
     break;
   }

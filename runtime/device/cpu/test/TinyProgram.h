@@ -1,15 +1,15 @@
-//===- TinyProgram.h - a small model as the compiler would emit it --------===//
+//===- TinyProgram.h - a small model, as the compiler would emit it -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A two-layer model written by hand against CpuProgramABI.h: token and position
-// embeddings, attention with rope, an output projection with quantised weights,
-// residuals, and logits. Weights are random. The same model in several
-// programs: whole, whole with checkpoints at every kind of place, and as two
-// stages with such checkpoints.
+// A two-layer model that is written by hand against CpuProgramABI.h: token and
+// position embeddings, attention with rope, an output projection with quantised
+// weights, residuals, and logits. Weights are random. The model exists as
+// several programs: whole, whole with checkpoints at all kinds of places, and
+// as two stages with such checkpoints.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,20 +31,20 @@ enum class TinyPart : uint8_t {
   SecondStage
 };
 
-/// Owns the weights of the programs that it describes.
+/// Describes the programs and owns their weights.
 class TinyProgram {
 public:
   static constexpr int64_t vocabSize = 50;
   static constexpr int64_t contextLength = 100;
   static constexpr int64_t hiddenSize = 64;
-  /// That a step of WholeWithCheckpoints passes.
+  /// The checkpoints that a step of WholeWithCheckpoints passes.
   static constexpr int64_t checkpoints = 12;
 
   explicit TinyProgram(Isa isa);
 
   CpuProgram program(TinyPart part = TinyPart::Whole) const;
 
-  /// The weights as a file would have them, in the same order.
+  /// Returns the weights as a file would store them, in the same order.
   const std::vector<EmbeddingTable> &stored() const { return rows; }
 
 private:

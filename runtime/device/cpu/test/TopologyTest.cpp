@@ -34,7 +34,7 @@ TEST(AffinityTest, AThreadTakesAMaskAndGivesItBack) {
   EXPECT_EQ(AffinityMask::ofThisThread().processors(), one);
   before.apply();
   EXPECT_EQ(AffinityMask::ofThisThread().processors(), before.processors());
-  // Refused by the kernel, or of nobody: the mask stays.
+  // Masks that the kernel refuses, and empty ones, change nothing.
   AffinityMask(ProcessorSet{100000}).apply();
   AffinityMask().apply();
   EXPECT_EQ(AffinityMask::ofThisThread().processors(), before.processors());
@@ -59,12 +59,13 @@ TEST(TopologyTest, HyperthreadsOfACoreAreOneCore) {
   EXPECT_THAT(Topology::read({0, 1, 2, 3, 4, 5, 6, 7}, sys.root()).cores(),
               ElementsAre(ElementsAre(0, 4), ElementsAre(1, 5),
                           ElementsAre(2, 6), ElementsAre(3, 7)));
-  // A cpuset may have one of the two.
+  // A cpuset may have only one of a core's two processors.
   EXPECT_THAT(Topology::read({1, 2, 6}, sys.root()).cores(),
               ElementsAre(ElementsAre(1), ElementsAre(2, 6)));
 }
 
-/// Numbered in turn over two sockets, whose cores have the same numbers.
+/// Processors are numbered in turn over two sockets, whose cores have the same
+/// numbers.
 TEST(TopologyTest, CoresOfASocketLieSideBySide) {
   FakeSys sys;
   for (int processor = 0; processor < 6; ++processor)
@@ -75,7 +76,7 @@ TEST(TopologyTest, CoresOfASocketLieSideBySide) {
                           ElementsAre(1), ElementsAre(3), ElementsAre(5)));
 }
 
-/// Two nodes of memory in one socket, between which cores are numbered in turn.
+/// One socket has two memory nodes, between which cores are numbered in turn.
 TEST(TopologyTest, CoresOfANodeLieSideBySide) {
   FakeSys sys;
   for (int processor = 0; processor < 4; ++processor)

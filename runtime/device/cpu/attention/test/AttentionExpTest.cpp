@@ -30,7 +30,8 @@ protected:
   const AttentionKernels *kernels = nullptr;
 };
 
-/// Floats of either sign up to `max`, a prime stride of bits apart.
+/// Returns floats of either sign up to the given sizes, a prime stride of bits
+/// apart.
 std::vector<float> samples(float maxNegative, float maxPositive) {
   std::vector<float> x;
   for (float sign : {-1.0f, 1.0f}) {
@@ -84,7 +85,7 @@ TEST_P(AttentionExpTest, TanhIsWithinItsError) {
   double worst = 0;
   for (size_t i = 0; i < x.size(); ++i) {
     double exact = std::tanh(static_cast<double>(x[i]));
-    // Numbers without full precision have no relative error to speak of.
+    // Subnormal numbers have no meaningful relative error.
     if (std::abs(x[i]) < std::numeric_limits<float>::min())
       EXPECT_EQ(y[i], x[i]);
     else

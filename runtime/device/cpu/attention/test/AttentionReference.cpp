@@ -1,4 +1,4 @@
-//===- AttentionReference.cpp - attention as its definition has it --------===//
+//===- AttentionReference.cpp - attention by its definition ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- AttentionReference.h - attention as its definition has it ----------===//
+//===- AttentionReference.h - attention by its definition -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,16 +15,17 @@
 
 namespace sluice::cpu {
 
-/// The attention of one row, in double precision. `q[heads][headDim]`; `k` and
-/// `v` are [position][kvHeads][headDim] for positions 0 .. position at least.
-/// Returns out[heads][headDim].
+/// Returns the attention of one row, out[heads][headDim], in double precision.
+/// `q` is [heads][headDim]; `k` and `v` are [position][kvHeads][headDim] and
+/// have at least the positions 0 .. position.
 std::vector<double> referenceAttention(const SluiceAttention &params,
                                        const float *q,
                                        const std::vector<float> &k,
                                        const std::vector<float> &v,
                                        int64_t position);
 
-/// The numbers of x[heads][headDim] as a cache of that format gives them back.
+/// Returns the numbers of x[heads][headDim] as a cache of that format stores
+/// them.
 std::vector<float> asStored(const std::vector<float> &x, int64_t headDim,
                             CacheFormat format);
 

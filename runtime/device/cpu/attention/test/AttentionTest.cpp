@@ -45,7 +45,7 @@ constexpr Shape shapes[] = {
 
 constexpr int64_t tokenCount = 150;
 
-/// Working memory is aligned so.
+/// The alignment of working memory.
 struct alignas(64) AlignedFloats {
   float at[16];
 };
@@ -102,8 +102,9 @@ public:
       }
   }
 
-  /// Attention of `rows` rows from position `first` on, for `headCount` heads
-  /// from `headBegin` on, written to out[position][heads][headDim].
+  /// Computes attention of `rows` rows from position `first` on, for
+  /// `headCount` heads from `headBegin` on, and writes it to
+  /// out[position][heads][headDim].
   void attend(const AttentionKernels &kernels, int64_t first, int64_t rows,
               int64_t headBegin, int64_t headCount, std::vector<float> &out) {
     auto floats =
@@ -123,8 +124,8 @@ public:
     kernels.attend(unit, reinterpret_cast<float *>(scratch.data()));
   }
 
-  /// All rows, one at a time, one head at a time, with no later token in the
-  /// cache.
+  /// Computes all rows, one row and one head at a time, with no later token in
+  /// the cache.
   std::vector<float> attendAlone(const AttentionKernels &kernels) {
     std::vector<float> out(q.size());
     forgetFrom(0);
@@ -170,7 +171,8 @@ protected:
   const AttentionKernels *kernels = nullptr;
 };
 
-/// Of what the cache holds: its rounding is a matter of its own.
+/// Compares with the definition on the cache's numbers, whose rounding is
+/// tested elsewhere.
 TEST_P(AttentionTest, AgreesWithTheDefinition) {
   StoredSequence sequence(shape(), format());
   std::vector<float> out = sequence.attendAlone(*kernels);
@@ -188,7 +190,8 @@ TEST_P(AttentionTest, AgreesWithTheDefinition) {
 
 class RoundedCacheTest : public AttentionTest {};
 
-/// A cache of 8-bit integers is a float cache of the numbers that they are.
+/// A cache of 8-bit integers gives the results of a float cache of the same
+/// numbers.
 TEST_P(RoundedCacheTest, RoundedNumbersAreNumbersLikeOthers) {
   StoredSequence sequence(shape(), format());
   StoredSequence floats(shape(), CacheFormat::F32);
@@ -198,8 +201,8 @@ TEST_P(RoundedCacheTest, RoundedNumbersAreNumbersLikeOthers) {
       sameBits(sequence.attendAlone(*kernels), floats.attendAlone(*kernels)));
 }
 
-/// A row's bits are the same however rows come into steps and units are cut,
-/// and whatever lies in the cache after the row.
+/// A row's bits do not depend on how rows are put into steps, on how units are
+/// cut, or on what the cache has after the row.
 TEST_P(AttentionTest, BatchMatesAndChunksChangeNoBit) {
   StoredSequence sequence(shape(), format());
   std::vector<float> alone = sequence.attendAlone(*kernels);
@@ -245,8 +248,8 @@ TEST_P(AttentionTest, NansComeThrough) {
     EXPECT_FALSE(std::isnan(out[(t * heads + 1) * dim]));
 }
 
-/// Of keys whose products are below all floats a row sees nothing, be they a
-/// whole page of its first ones.
+/// A row does not see keys whose products are below all floats, even if its
+/// whole first page has such keys.
 TEST_P(AttentionTest, ScoresBelowAllFloatsHaveNoWeight) {
   StoredSequence sequence(shape(), format());
   const SluiceAttention &params = sequence.params;

@@ -39,7 +39,7 @@ TEST(AttentionUnitsTest, EveryPairOfRowAndHeadIsInOneUnit) {
     SluiceAttention params = shape(heads, kvHeads);
     AttentionUnits units(runs, params, 1 + random() % 8);
     std::vector<int> seen(rows * heads);
-    // Threads see ascending numbers with gaps; every number comes up here.
+    // Threads get ascending numbers with gaps; this loop takes every number.
     for (int64_t unit = 0; unit < units.count(); ++unit) {
       UnitPlace place = units.place(unit);
       ASSERT_GT(place.rows * place.headCount, 0);

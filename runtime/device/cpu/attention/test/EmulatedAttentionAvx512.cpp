@@ -1,4 +1,4 @@
-//===- EmulatedAttentionAvx512.cpp - kernels of AVX-512 without it --------===//
+//===- EmulatedAttentionAvx512.cpp - AVX-512 kernels for other processors -===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

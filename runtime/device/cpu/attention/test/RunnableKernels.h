@@ -1,4 +1,4 @@
-//===- RunnableKernels.h - every instruction set's, on any processor ------===//
+//===- RunnableKernels.h - kernels for all instruction sets ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,8 +15,8 @@ namespace sluice::cpu {
 
 extern const AttentionKernels attentionAvx512Emulated;
 
-/// The kernels for `isa`: of AVX-512 those compiled for AVX2 where the
-/// processor does not have it.
+/// Returns the kernels for `isa`. If the processor lacks AVX-512, these are the
+/// AVX-512 kernels compiled for AVX2.
 inline const AttentionKernels &runnableKernels(Isa isa) {
   return isa == Isa::Avx512 && !requireIsa(isaName(isa)).ok()
              ? attentionAvx512Emulated

@@ -1,4 +1,4 @@
-//===- EmulatedLinearAvx512Vnni.cpp - those of VNNI without it ------------===//
+//===- EmulatedLinearAvx512Vnni.cpp - VNNI kernels for other processors ---===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

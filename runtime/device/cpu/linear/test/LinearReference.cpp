@@ -1,4 +1,4 @@
-//===- LinearReference.cpp - linear layers by plain scalar code -----------===//
+//===- LinearReference.cpp - reference of linear layers in scalar code ----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -121,7 +121,7 @@ int dot(const WeightBlock &w, const QuantizedBlock &x, int from, int to) {
   return sum;
 }
 
-/// One output from a row of blocks, in the order of sums of Linear.h.
+/// Returns one output from a row of blocks, in the order of sums of Linear.h.
 float quantizedSum(Format format, const uint8_t *row, const QuantizedBlock *x,
                    int64_t cols) {
   float sum = 0;
@@ -140,7 +140,8 @@ float quantizedSum(Format format, const uint8_t *row, const QuantizedBlock *x,
   return sum;
 }
 
-/// The values of row `index` of the weight, in the format it is stored in.
+/// Computes the values of row `index` of the weight, in the format in which it
+/// is stored.
 void storedRow(const LinearSpec &spec, const uint8_t *src, int64_t index,
                float *values) {
   if (!spec.transposed) {
@@ -158,7 +159,7 @@ void storedRow(const LinearSpec &spec, const uint8_t *src, int64_t index,
 
 } // namespace
 
-/// Of the activationBlock floats at x.
+/// Quantises the activationBlock floats at x.
 static QuantizedBlock quantizedBlock(const float *x) {
   QuantizedBlock block = {};
   float largest = 0;

@@ -1,13 +1,13 @@
-//===- LinearReference.h - linear layers by plain scalar code -------------===//
+//===- LinearReference.h - reference of linear layers in scalar code ------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What every kernel is compared with: straight from the stored bytes, without
-// panels, tiles or intrinsics, in the order of sums that Linear.h states, so
-// that kernels must agree bit for bit.
+// All kernels are compared with this reference. It computes from the stored
+// bytes, without panels, tiles or intrinsics, in the order of sums that
+// Linear.h defines, so that kernels must agree bit for bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@
 
 namespace sluice::cpu {
 
-/// y = x * weight^T + bias for the stored weight at `src`, with x as `linear`
-/// takes it. The spec is one that packedBytes accepts.
+/// Computes y = x * weight^T + bias for the stored weight at `src`, with x in
+/// the form that `linear` takes. packedBytes must accept the spec.
 void linearReference(const LinearSpec &spec, const void *src, const void *x,
                      const float *bias, float *y, int64_t rows);
 

@@ -1,13 +1,13 @@
-//===- LinearTest.cpp - every kernel computes what the reference does -----===//
+//===- LinearTest.cpp - compares every kernel with the reference ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One suite for all instruction sets, formats and shapes. Products of blocks
+// One suite covers all instruction sets, formats and shapes. Products of blocks
 // are exact integers and every kernel adds them up in the same order, so
-// agreement is asked for bit for bit throughout.
+// results must agree bit for bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ protected:
     return {outFeatures, inFeatures, format(), format(), false};
   }
 
-  /// Input sizes that exercise partial groups and steps of the format.
+  /// Returns input sizes that exercise partial groups and steps of the format.
   std::vector<int64_t> inputSizes() const {
     switch (formatInfo(format()).blockElements) {
     case 1:
@@ -88,12 +88,13 @@ TEST_P(LinearTest, EveryInstructionSetMatchesTheReferenceBitForBit) {
     }
 }
 
-/// Sums of products that are kept in 16 bits come closest to their bounds.
+/// These operands bring sums of products that are kept in 16 bits closest to
+/// their bounds.
 TEST_P(LinearTest, ExtremeQuantsAndActivationsAreExact) {
   int64_t in = inputSizes().back(), out = 33, rows = 64;
   for (uint8_t quants : {0x00, 0x7f, 0x80, 0xff}) {
     TestWeight weight(random, spec(out, in), quants);
-    // All of one sign, and signs by the bits of the feature's number.
+    // Activations have one sign, or signs by a bit of the feature's number.
     for (int64_t bit : {0, 1, 2, 4, 8}) {
       std::vector<float> ones;
       for (int64_t i = 0; i < rows * in; ++i)
@@ -147,7 +148,8 @@ TEST_P(LinearTest, ARowIsTheSameAloneInABatchAndOnManyThreads) {
           runLinear(*kernels, packed, x.from(0), nullptr, rows, threads),
           alone))
           << describe(kernels, weight.spec, rows) << " threads " << threads;
-    // In chunks, as a prompt is computed: each row at another place of a tile.
+    // The rows are also computed in chunks, like a prompt, so that each has
+    // another place in a tile.
     for (int64_t chunk : {3, 7, 13}) {
       std::vector<float> chunked;
       for (int64_t row = 0; row < rows; row += chunk) {
@@ -161,8 +163,8 @@ TEST_P(LinearTest, ARowIsTheSameAloneInABatchAndOnManyThreads) {
   }
 }
 
-/// Three times the product, by threads that run at the same time and go from
-/// one to the next without a barrier.
+/// Computes the product three times, by threads that run concurrently and go
+/// from one product to the next without a barrier.
 static void expectSharedProducts(const LinearKernels &kernels,
                                  const TestWeight &weight, const TestRows &x,
                                  const std::vector<float> &expected,
@@ -187,7 +189,7 @@ static void expectSharedProducts(const LinearKernels &kernels,
         << describe(&kernels, weight.spec, rows) << " threads " << threads;
 }
 
-/// Of weights so wide that their last panels go to whoever comes free, and so
+/// Some weights are so wide that their last panels go by tickets, others so
 /// narrow that threads get some of the rows.
 TEST_P(LinearTest, ThreadsShareProductsInAnyOrder) {
   struct Case {
@@ -315,7 +317,8 @@ TEST_P(LinearTest, IsCloseToTheProductOfTheValues) {
         size += std::abs(term);
       }
       // An activation is off by at most half a step, 1/254 of its block's
-      // largest; the errors are independent, so their sum stays far below.
+      // largest. The errors are independent, so their sum stays far below the
+      // bound.
       double tolerance =
           takesQuantizedRows(weight.packed().kind) ? 0.01 * size : 1e-6 * size;
       EXPECT_NEAR(y[size_t(r * out + o)], sum, tolerance);
@@ -371,7 +374,8 @@ TEST_F(LinearConversion, StoredAsOneFormatComputedInAnother) {
 
 using LinearScratch = KernelTest;
 
-/// Up to where a panel's split quants fit the cache they are read from.
+/// Quants are split up to the length at which a panel's split quants fit the
+/// cache.
 TEST_F(LinearScratch, LongWeightsAreNotSplitAndGiveTheSame) {
   std::mt19937 random(8);
   constexpr int64_t out = 33, rows = 20, split = 7680, tooLong = 7936;
@@ -391,8 +395,8 @@ TEST_F(LinearScratch, LongWeightsAreNotSplitAndGiveTheSame) {
   }
 }
 
-/// Up to where the panels of f32 fit their bound, 768 KiB of the largest
-/// kernels.
+/// Floats are widened up to the length at which the panels of f32 fit their
+/// bound, which is 768 KiB for the largest kernels.
 TEST_F(LinearScratch, FloatsOf8BitsAreWidenedForManyRowsAndGiveTheSame) {
   std::mt19937 random(9);
   constexpr int64_t out = 50, rows = 20, longest = 6144, tooLong = 6272;
@@ -423,8 +427,8 @@ TEST_F(LinearScratch, FloatsOf8BitsAreWidenedForManyRowsAndGiveTheSame) {
 
 using LinearShares = KernelTest;
 
-/// What one of two threads leaves, and what it takes when the other one is
-/// late.
+/// Checks what one of two threads leaves, and what it takes when the other one
+/// is late.
 TEST_F(LinearShares, TheLastPanelsOfWideWeightsGoToWhoeverComesFree) {
   std::mt19937 random(10);
   constexpr int64_t in = 1024, narrow = 256, wide = 4096;

@@ -37,8 +37,8 @@ protected:
   }
 };
 
-/// The kernels called `name`, or, where the processor does not have what they
-/// need, `emulated`, which are compiled for AVX2.
+/// Returns the kernels called `name`, or `emulated`, which are compiled for
+/// AVX2, if the processor cannot run them.
 inline const LinearKernels *runnable(const char *name,
                                      const LinearKernels &emulated) {
   if (requireIsa(name).ok())
@@ -49,13 +49,14 @@ inline const LinearKernels *runnable(const char *name,
   return &at->second;
 }
 
-/// The kernels of every instruction set, of AVX-512 perhaps emulated.
+/// Returns the kernels of every instruction set; those of AVX-512 may be
+/// emulated.
 inline std::vector<const LinearKernels *> runnableKernels() {
   return {linearKernels("avx2"), runnable("avx512", linearAvx512Emulated),
           runnable("avx512vnni", linearAvx512VnniEmulated)};
 }
 
-/// Zeroed bytes aligned as packed weights are.
+/// Zeroed bytes with the alignment of packed weights.
 class PackedBytes {
 public:
   explicit PackedBytes(size_t size)
@@ -91,7 +92,7 @@ struct TestWeight {
   PackedBytes bytes;
 };
 
-/// Rows of activations, as floats and as the weight's kind takes them.
+/// Rows of activations, as floats and in the form that the weight's kind takes.
 struct TestRows {
   TestRows(std::mt19937 &random, PackedKind kind, int64_t rows, int64_t cols)
       : TestRows(kind, cols, randomFloats(random, size_t(rows * cols))) {}
@@ -104,7 +105,7 @@ struct TestRows {
     }
   }
 
-  /// The rows from `row` on.
+  /// Returns the rows from `row` on.
   const void *from(int64_t row) const {
     if (takesQuantizedRows(kind))
       return blocks.data() + row * (cols / activationBlock);
@@ -117,8 +118,8 @@ struct TestRows {
   std::vector<QuantizedBlock> blocks;
 };
 
-/// `linear` by `threads` threads, one after another; what no thread writes
-/// stays `untouched`.
+/// Runs `linear` with `threads` threads, one after another. Results that no
+/// thread writes stay `untouched`.
 constexpr float untouched = -12345;
 inline std::vector<float> runLinear(const LinearKernels &kernels,
                                     const PackedWeight &weight, const void *x,
@@ -141,7 +142,7 @@ inline bool sameBits(const std::vector<float> &a, const std::vector<float> &b) {
           std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
-/// For messages: "avx2 q4_0 33x64 rows 5".
+/// Returns a text for messages, such as "avx2 q4_0 33x64 rows 5".
 inline std::string describe(const LinearKernels *kernels,
                             const LinearSpec &spec, int64_t rows) {
   return std::string(kernels->name) + " " +

@@ -51,16 +51,16 @@ TEST(PackedWeight, RefusesWhatCannotBePacked) {
   EXPECT_TRUE(refused({4, 48, Format::Q8_0, Format::Q8_0, false}));
   EXPECT_TRUE(refused({4, 128, Format::Q4_K, Format::Q4_K, false}));
   EXPECT_TRUE(refused({4, 48, Format::F32, Format::Q4_0, false}));
-  // Cannot be quantised to, or stored that way.
+  // These formats cannot be quantised to, or cannot be stored that way.
   EXPECT_TRUE(refused({4, 256, Format::F32, Format::Q4_K, false}));
   EXPECT_TRUE(refused({32, 32, Format::Q8_0, Format::Q8_0, true}));
   EXPECT_TRUE(refused({32, 32, Format::Q8_0, Format::F32, true}));
-  // Fits as stored, but not once packed.
+  // This weight fits as stored, but not once packed.
   EXPECT_FALSE(packedBytes({max / 2, 1, Format::F16, Format::F32, false}));
 }
 
-/// Files keep packed weights: with another form, PackedFile.cpp's version has
-/// to advance, and these hashes are to be replaced.
+/// Files keep packed weights. If the packed form changes, the version in
+/// PackedFile.cpp has to advance, and these hashes are to be replaced.
 TEST(PackedWeight, ThePackedFormIsThatOfItsVersion) {
   struct Form {
     Format format;
@@ -92,7 +92,7 @@ TEST(PackedWeight, PanelsPackedApartEqualThoseAtOnce) {
     LinearSpec spec = {85, 512, Format(i), Format(i), false};
     TestWeight weight(random, spec);
     uint64_t size = packedBytes(spec).value_or(0);
-    // In pieces, from bytes that lie at an odd address, over old contents.
+    // Packs in pieces, from bytes at an odd address, over old contents.
     std::vector<uint8_t> odd(weight.stored.size() + 1);
     std::memcpy(odd.data() + 1, weight.stored.data(), weight.stored.size());
     PackedBytes pieces(size);
@@ -112,8 +112,8 @@ TEST(PackedWeight, PanelsPackedApartEqualThoseAtOnce) {
 
 using PackedWeightProducts = KernelTest;
 
-/// All scales are NaNs, and so is all that is computed with them, also where
-/// quants or scales are expanded for many rows.
+/// All scales are NaNs, and so are all results, also if quants or scales are
+/// expanded for many rows.
 TEST_F(PackedWeightProducts, HostileScalesArePackedWithoutHarm) {
   constexpr int64_t rows = 64;
   for (int i = 0; i < formatCount; ++i) {

@@ -1,4 +1,4 @@
-//===- QuantizeRowsTest.cpp - rows of floats become 8-bit quants ----------===//
+//===- QuantizeRowsTest.cpp - quantisation of rows of floats to 8 bits ----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,8 +28,8 @@ TEST_F(QuantizedRows, EveryInstructionSetGivesTheSameBlocks) {
   x[40] = -std::numeric_limits<float>::infinity();
   for (int i = 64; i < 96; ++i)
     x[size_t(i)] = i % 2 ? -0.0f : 0.0f;
-  // Halves between integers; what is just taken for zeros, and just not; the
-  // largest and the smallest floats.
+  // Halves between integers; the largest number that counts as zero and the
+  // next; the largest and the smallest floats.
   float *special = x.data() + 40 * cols;
   for (int i = 0; i < 32; ++i) {
     special[i] = i == 0 ? 127.0f : float(i - 16) + 0.5f;

@@ -20,8 +20,8 @@
 
 namespace sluice::cpu {
 
-/// Stored bytes with random quants, all of their values, or with quants of
-/// bytes `quants` alone; and scales of about the size that weights have.
+/// Returns stored bytes with random quants of all values, or with `quants` as
+/// each byte of quants, and with scales of a realistic size.
 inline std::vector<uint8_t> randomStored(std::mt19937 &random,
                                          const LinearSpec &spec,
                                          std::optional<uint8_t> quants = {}) {
