@@ -1,4 +1,4 @@
-//===- GraphValues.cpp - the memory that work of a graph touches --------===//
+//===- GraphValues.cpp - the memory that ops of a graph access ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,8 +27,8 @@ std::optional<GivenValue> WorkOperand::getValue() const {
   return GivenValue{value.getDomain(), begin, begin + floats};
 }
 
-/// Floats of a row's record in the value behind a kernel's parameter, as its
-/// views say; 0 where it has none.
+/// Returns the floats of a record in the value behind a kernel's parameter,
+/// according to the parameter's views, or 0 if it has no view.
 static int64_t getRecordFloats(Value parameter) {
   constexpr int64_t floatBits = 32;
   int64_t floats = 0;
@@ -88,7 +88,7 @@ LogicalResult verifyApart(Operation *op, ArrayRef<WorkOperand> operands,
 // Memory of kernels
 //===----------------------------------------------------------------------===//
 
-/// What a memref or pointer was made of.
+/// Returns the value that a memref or pointer is a view of.
 static Value getRoot(Value memory) {
   while (Operation *op = memory.getDefiningOp()) {
     if (auto view = dyn_cast<ViewOp>(op))
@@ -101,8 +101,8 @@ static Value getRoot(Value memory) {
   return memory;
 }
 
-/// The kernel's parameter in whose memory a memref or pointer lies; nothing for
-/// memory of blocks and threads, and where it is not known.
+/// Returns the kernel's parameter in whose memory a memref or pointer lies.
+/// Returns nothing for shared and private memory, and if it is not known.
 static std::optional<unsigned> getParameter(Value memory,
                                             gpu::GPUFuncOp kernel) {
   auto argument = dyn_cast<BlockArgument>(getRoot(memory));
@@ -112,7 +112,7 @@ static std::optional<unsigned> getParameter(Value memory,
   return argument.getArgNumber();
 }
 
-/// Whether memory is the kernel's own.
+/// Returns whether memory is the kernel's own shared or private memory.
 static bool isOwn(Value memory, gpu::GPUFuncOp kernel) {
   Value root = getRoot(memory);
   if (Operation *op = root.getDefiningOp())
@@ -135,8 +135,8 @@ void ParameterAccesses::add(Value memory, Accessed &accessed) {
 }
 
 void ParameterAccesses::addEffects(Operation *op) {
-  // Of what gets memory and does not say what it does with it, or with which,
-  // calls say, all is possible.
+  // An op that takes memory but does not declare its effects on it, such as a
+  // call, may read and write any memory.
   auto addOperands = [&] {
     for (Value operand : op->getOperands())
       if (isa<BaseMemRefType, LLVM::LLVMPointerType>(operand.getType())) {
@@ -146,7 +146,8 @@ void ParameterAccesses::addEffects(Operation *op) {
   };
   auto effectful = dyn_cast<MemoryEffectOpInterface>(op);
   if (!effectful) {
-    // What has regions does what the ops in them do.
+    // Such an op has the effects of the ops in its regions, which are visited
+    // too.
     if (!op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
       addOperands();
     return;

@@ -1,4 +1,4 @@
-//===- GraphValues.h - the memory that work of a graph touches ----------===//
+//===- GraphValues.h - the memory that ops of a graph access --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,11 +15,12 @@
 
 namespace sluice::ir {
 
-/// All values of the arena are rows of whole cache lines.
+/// The records of all values in the arena have a multiple of so many floats,
+/// which is a cache line.
 constexpr int64_t arenaUnit = 16;
 
-/// A value of the arena that work is given, by the floats of its record among
-/// those of its domain.
+/// A value in the arena that is an operand of work: the range of floats that
+/// its record has within the record of its domain.
 struct GivenValue {
   ValueDomain domain;
   int64_t begin, end;
@@ -29,51 +30,53 @@ struct GivenValue {
   }
 };
 
-/// An operand of work, and the floats of each record that it takes.
+/// An operand of work, and the number of floats that the work accesses in each
+/// record.
 struct WorkOperand {
   mlir::Value address;
   int64_t floats;
 
-  /// Nothing for an address that is no value's.
+  /// Returns nothing if the address is not that of a value.
   std::optional<GivenValue> getValue() const;
 };
 
-/// What a launch gives for a parameter of its kernel: as wide as the kernel's
-/// views of it.
+/// Returns the operand of a launch for a parameter of its kernel. It is as wide
+/// as the kernel's widest view of the parameter.
 WorkOperand getWorkOperand(mlir::Value word, mlir::Value parameter);
 
-/// What a meeting of `members` takes.
+/// These return the operands of a collective of `members` members.
 constexpr llvm::StringLiteral meetingOperands = "input, output and scratch";
 llvm::SmallVector<WorkOperand> getWorkOperands(GraphAllReduceOp op,
                                                int64_t members);
 llvm::SmallVector<WorkOperand> getWorkOperands(GraphAllGatherOp op,
                                                int64_t members);
 
-/// What a checkpoint moves.
+/// Returns the values that a checkpoint moves.
 llvm::SmallVector<WorkOperand> getWorkOperands(GraphCheckpointOp op);
 
-/// That no two operands of a meeting, or of a checkpoint, lie in the same
-/// memory; `names` says in an error what they are.
+/// Checks that no two operands of a collective or of a checkpoint overlap in
+/// memory. `names` describes the operands in the error.
 mlir::LogicalResult verifyApart(mlir::Operation *op,
                                 llvm::ArrayRef<WorkOperand> operands,
                                 llvm::StringRef names);
 
-/// What a kernel does with the memory behind its parameters.
+/// Says how a kernel accesses the memory behind its parameters.
 class ParameterAccesses {
 public:
   explicit ParameterAccesses(mlir::gpu::GPUFuncOp kernel);
 
-  /// Whether the memory behind a memref or pointer is that of a parameter that
-  /// is `llvm.noalias` and that the kernel certainly only reads.
+  /// Returns whether a memref or pointer lies in the memory of a parameter that
+  /// is `llvm.noalias` and that the kernel is known only to read.
   bool isConstant(mlir::Value memory) const;
 
-  /// Whether LLVM may take the memory of this parameter for one that nobody
-  /// writes: it is `llvm.noalias`, and is read by what may be its memref, but
-  /// written by none that is.
+  /// Returns whether LLVM may treat the memory of this parameter as constant:
+  /// the parameter is `llvm.noalias`, an access through it or through unknown
+  /// memory may read it, and no access is known to write it.
   bool mayBeConstant(unsigned parameter) const;
 
 private:
-  /// Parameters, and whether there is access to memory that may be anybody's.
+  /// The parameters whose memory is accessed, and whether memory of unknown
+  /// origin is accessed, too.
   struct Accessed {
     llvm::SmallBitVector parameters;
     bool unknown = false;

@@ -1,4 +1,4 @@
-//===- ProgramGraph.cpp - a program against its graph and weights ---------===//
+//===- ProgramGraph.cpp - checks of a program's graph and weights ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,10 +23,10 @@ namespace sluice::ir {
 
 namespace {
 
-/// What a use names: a weight, or a slice of one.
+/// The weight, or slice of a weight, that a use names.
 struct NamedWeight {
-  WeightOp weight; // null where there is none
-  SliceOp slice;   // null for a whole one
+  WeightOp weight; // null if there is none
+  SliceOp slice;   // null for a whole weight
   RankedTensorType type;
 };
 
@@ -79,8 +79,9 @@ LogicalResult verifyUses(ProgramOp program, SymbolTableCollection &symbols) {
   return success();
 }
 
-/// Whether `partner` lies in memory beside the weight of `use`: of one kind and
-/// with a use of its own that says so, which is no other gate's.
+/// Returns whether `partner` can lie in memory beside the weight of `use`: it
+/// has the same type, it has an equal use of its own, and it has no partner
+/// itself.
 static bool isPartner(ProgramOp program, WeightUseAttr use,
                       FlatSymbolRefAttr partner,
                       SymbolTableCollection &symbols) {
@@ -156,7 +157,7 @@ private:
     RankedTensorType type = getWeight(program, use.getWeight(), symbols).type;
     return type.getDimSize(use.getTransposed() ? 1 : 0);
   }
-  /// Floats of a row's keys, or values, in a cache.
+  /// Returns the floats of a row's keys, or of its values, in a cache.
   int64_t getCacheFloats(uint64_t index) {
     auto type = cast<TypeAttr>(program.getCaches()[index]).getValue();
     auto cache = cast<CacheType>(type);
@@ -174,7 +175,8 @@ private:
 // Numbers in the program's lists
 //===----------------------------------------------------------------------===//
 
-/// Finds a weight of the program's list that has this use.
+/// Returns the use at `index` of the program's list of weights, which must be
+/// of this kind.
 FailureOr<WeightUseAttr> GraphChecker::findUse(Operation *op, uint64_t index,
                                                WeightUseKind kind) {
   ArrayAttr uses = program.getWeights();
@@ -186,8 +188,8 @@ FailureOr<WeightUseAttr> GraphChecker::findUse(Operation *op, uint64_t index,
          << ", which is not one of " << stringifyWeightUseKind(kind);
 }
 
-/// Checks that a product computes columns that its weight has, and with a gate
-/// where it has a partner.
+/// Checks that the weight of a product has the columns that the product
+/// computes, and has a partner if and only if the product has a gate.
 LogicalResult GraphChecker::checkColumns(GraphLinearOp op) {
   FailureOr<WeightUseAttr> use =
       findUse(op, op.getWeight(), WeightUseKind::Linear);
@@ -233,7 +235,7 @@ LogicalResult GraphChecker::checkBias(GraphLinearOp op, Value bias) {
          << " columns of " << own.getWeight();
 }
 
-/// Checks that rows are as wide as those of the table.
+/// Checks that an embedding's rows are as wide as the table's.
 LogicalResult GraphChecker::checkEmbed(GraphEmbedOp op) {
   FailureOr<WeightUseAttr> use =
       findUse(op, op.getWeight(), WeightUseKind::Rows);
@@ -287,7 +289,7 @@ SmallVector<WorkOperand> GraphChecker::getLinear(GraphLinearOp op) {
   SmallVector<WorkOperand> operands = {{op.getOutput(), columns}};
   if (op.getResidual())
     operands.push_back({op.getResidual(), columns});
-  // Of formats without a kernel nobody knows the operand rows.
+  // The width of operand rows is known only for formats that have a kernel.
   if (auto kind = cuda::weightKind(toFormat(getElementFormat(type))))
     operands.push_back(
         {op.getOperand(),
@@ -299,7 +301,7 @@ SmallVector<WorkOperand> GraphChecker::getLaunch(LaunchKernelOp op) {
   auto kernel =
       symbols.lookupNearestSymbolFrom<gpu::GPUFuncOp>(op, op.getKernelAttr());
   SmallVector<WorkOperand> operands;
-  // Behind the arguments are those that stand for shared memory.
+  // The arguments after the parameters stand for shared memory.
   if (kernel && kernel.getNumArguments() == op.getWords().size()) // c1
     for (auto [word, parameter] : llvm::zip_equal(
              op.getWords(),
@@ -308,8 +310,9 @@ SmallVector<WorkOperand> GraphChecker::getLaunch(LaunchKernelOp op) {
   return operands;
 }
 
-/// What an op takes of the arena. Of attention's rows the heads of the cache,
-/// at least.
+/// Returns the operands that an op takes from the arena. For attention's
+/// queries only the width of the cache's heads is known, which is a lower
+/// bound.
 SmallVector<WorkOperand> GraphChecker::getOperands(Operation *op) {
   using Operands = SmallVector<WorkOperand>;
   auto signedOf = [](uint64_t number) { return static_cast<int64_t>(number); };
@@ -342,9 +345,9 @@ SmallVector<WorkOperand> GraphChecker::getOperands(Operation *op) {
       .Default([](Operation *) { return Operands(); });
 }
 
-/// Checks that what an op takes lies in the arena, and in the part of it that
-/// has a record for whatever the op works for. Generated kernels take values of
-/// rows and of outputs.
+/// Checks that the operands of an op lie inside the arena and have a record for
+/// each row or output that the op works for. Only generated kernels may take
+/// values of both domains.
 LogicalResult GraphChecker::checkExtents(Operation *op) {
   auto domain = op->getAttrOfType<ValueDomainAttr>("domain");
   ValueDomain own = domain ? domain.getValue() : ValueDomain::Rows;

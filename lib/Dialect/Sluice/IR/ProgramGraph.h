@@ -1,4 +1,4 @@
-//===- ProgramGraph.h - a program against its graph and weights ---------===//
+//===- ProgramGraph.h - checks of a program's graph and weights -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,15 +12,15 @@
 
 namespace sluice::ir {
 
-/// Checks each use of a weight by itself: program_c2.
+/// Checks each use of a weight by itself (program_c2).
 mlir::LogicalResult verifyUses(ProgramOp program,
                                mlir::SymbolTableCollection &symbols);
 
-/// Checks the weights that are computed with others: program_c13.
+/// Checks each weight that is computed together with a partner (program_c13).
 mlir::LogicalResult verifyPartners(ProgramOp program,
                                    mlir::SymbolTableCollection &symbols);
 
-/// Checks what the program's graph refers to: program_c12.
+/// Checks what the program's graph refers to (program_c12).
 mlir::LogicalResult verifyGraph(ProgramOp program, GraphOp graph,
                                 mlir::SymbolTableCollection &symbols);
 

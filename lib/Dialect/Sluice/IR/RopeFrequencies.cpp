@@ -1,4 +1,4 @@
-//===- RopeFrequencies.cpp - what a rope op multiplies positions by -------===//
+//===- RopeFrequencies.cpp - the frequencies of a rope op -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace sluice::ir;
 
-/// base^(-2 pair / rotaryDim) in float32, as models were trained with it.
+/// Returns base^(-2 pair / rotaryDim), computed in float32 as in training.
 static float plainFrequency(double base, int64_t pair, int64_t rotaryDim) {
   float exponent = static_cast<float>(2 * pair) / static_cast<float>(rotaryDim);
   return 1.0f / std::pow(static_cast<float>(base), exponent);
@@ -38,7 +38,8 @@ static float scaleLlama3(float frequency, Llama3ScalingAttr scaling) {
                             blend * frequency);
 }
 
-/// The dimension that turns `rotations` times within the original context.
+/// Returns the dimension that makes `rotations` turns within the original
+/// context.
 static double yarnDimension(double rotations, double base, int64_t rotaryDim,
                             int64_t context) {
   return rotaryDim * std::log(context / (rotations * 2 * std::numbers::pi)) /
@@ -59,7 +60,7 @@ static void scaleYarn(RopeFrequencies &result, YarnScalingAttr scaling,
   first = std::max(first, 0.0);
   last = std::min(last, static_cast<double>(rotaryDim - 1));
   if (first == last)
-    last += 0.001; // Keeps the ramp's slope finite.
+    last += 0.001; // This keeps the ramp's slope finite.
   double factor = scaling.getFactor().convertToDouble();
   for (auto [pair, frequency] : llvm::enumerate(result.inverse)) {
     double ramp = std::clamp((pair - first) / (last - first), 0.0, 1.0);

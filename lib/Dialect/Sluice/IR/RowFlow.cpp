@@ -1,4 +1,4 @@
-//===- RowFlow.cpp - batch and rows through a model or stage --------------===//
+//===- RowFlow.cpp - checks of rows in a model or stage -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -81,7 +81,7 @@ LogicalResult RowFlow::visit(Operation *op) {
   if (failed(checkOperands(op)))
     return failure();
   if (auto layer = dyn_cast<LayerOp>(op)) {
-    // Its results are what it yields.
+    // The layer's results are the values that it yields.
     define(layer.getBody().getArgument(0), isSelected(layer.getInput()));
     return success();
   }
@@ -118,11 +118,11 @@ bool ir::isOfOutputs(Operation *frame, Value rows) {
 }
 
 //===----------------------------------------------------------------------===//
-// What models, stages and workers have in common
+// Checks that models, stages and workers have in common
 //===----------------------------------------------------------------------===//
 
 bool ir::isFused(Operation *frame) {
-  // Only batches are received.
+  // A worker receives only batches.
   return isa<WorkerOp>(frame) ||
          isa<BatchType>(frame->getRegion(0).getArgument(0).getType());
 }

@@ -1,4 +1,4 @@
-//===- RowFlow.h - what verifiers of models and stages share --------------===//
+//===- RowFlow.h - checks common to models and stages ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,36 +13,38 @@
 namespace sluice::ir {
 
 /// Follows the batch and the rows through a `sluice.model`, `sluice.stage` or
-/// `sluice.worker`: rows that `sluice.select_outputs` picked and those of the
-/// whole batch do not meet, and nothing from before a checkpoint is used behind
-/// it.
+/// `sluice.worker`. Checks that no op combines rows that
+/// `sluice.select_outputs` picked with rows of the whole batch, and that no
+/// value from before a checkpoint is used behind it.
 mlir::LogicalResult verifyRowFlow(mlir::Operation *frame);
 
-/// Whether the rows are computed from what `sluice.select_outputs` picked.
-/// `frame` is the op that verifyRowFlow() took, and valid.
+/// Returns whether the rows are computed from rows that `sluice.select_outputs`
+/// picked. `frame` must have passed verifyRowFlow().
 bool isOfOutputs(mlir::Operation *frame, mlir::Value rows);
 
-/// Checks that the frame's layers are numbered `first`, `first` + 1, ... in
-/// order; without `first` from any number on. Returns the number that follows.
+/// Checks that the layers in `body` are numbered `first`, `first` + 1, ... in
+/// order. Without `first` they may begin with any number. Returns the number
+/// after the last one.
 mlir::FailureOr<int64_t> verifyLayerNumbers(mlir::Region &body,
                                             std::optional<int64_t> first);
 
-/// Checks the attributes that predict a stage's step times.
+/// Checks the attributes that hold a stage's predicted step times.
 mlir::LogicalResult
 verifyPrediction(mlir::Operation *op,
                  std::optional<llvm::ArrayRef<int64_t>> costs,
                  std::optional<uint64_t> stepRows);
 
-/// Checks the limit that was asked for.
+/// Checks the limit of a stretch between checkpoints that the user asked for.
 mlir::LogicalResult verifyMaxLatency(mlir::Operation *op,
                                      std::optional<uint64_t> micros);
 
-/// Checks the table's rows against a vocabulary and a context.
+/// Checks the number of the table's rows against a vocabulary and a context.
 mlir::LogicalResult verifyTable(EmbedOp op, int64_t vocabSize,
                                 int64_t contextLength);
 
-/// Checks the columns of a whole product that an op computes: they are not
-/// empty, lie inside of it, and are cut where micro-kernels' panels end.
+/// Checks the range of columns of a product that an op computes: it is not
+/// empty, lies inside the product, and ends where panels of the micro-kernels
+/// end.
 template <typename Product> mlir::LogicalResult verifyColumns(Product op) {
   int64_t first = op.getFirstColumn(), end = op.getEndColumn();
   int64_t out = op.getOutFeatures();
@@ -57,7 +59,7 @@ template <typename Product> mlir::LogicalResult verifyColumns(Product op) {
   return mlir::success();
 }
 
-/// The `Op` that `name` names, or an error that says that there is none.
+/// Returns the `Op` called `name`. Emits an error if there is none.
 template <typename Op>
 mlir::FailureOr<Op> lookUp(mlir::Operation *user, mlir::FlatSymbolRefAttr name,
                            mlir::SymbolTableCollection &symbols) {

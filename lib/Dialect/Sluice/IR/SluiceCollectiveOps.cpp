@@ -1,4 +1,4 @@
-//===- SluiceCollectiveOps.cpp - where the members of a group meet --------===//
+//===- SluiceCollectiveOps.cpp - collectives of a group's members ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -31,11 +31,11 @@ int64_t ir::getMembers(Operation *frame) {
     return 1;
   auto group = SymbolTable::lookupNearestSymbolFrom<GroupOp>(
       worker, worker.getGroupAttr());
-  // The verifier of the worker says that there is none.
+  // If there is no such group, the verifier of the worker reports it.
   return group ? static_cast<int64_t>(group.getWorkers().size()) : 1;
 }
 
-/// Checks that members of a group can meet here.
+/// Checks that the op stands in a frame that members of a group execute.
 static LogicalResult verifyIsInGroup(Operation *op) {
   // all_reduce_c1
   // all_gather_c1
@@ -47,8 +47,8 @@ static LogicalResult verifyIsInGroup(Operation *op) {
                          "members could meet here");
 }
 
-/// The bytes of a row that each of `members` sends when the parts of all of
-/// them, `width` features together, go to everyone.
+/// Returns the bytes of a row that each of `members` sends in an all-gather of
+/// `width` features.
 static int64_t gatheredBytes(int64_t width, int64_t members) {
   return width / members * (members - 1) * static_cast<int64_t>(sizeof(float));
 }
@@ -77,7 +77,7 @@ LogicalResult AllReduceOp::verify() {
 
 int64_t AllReduceOp::getFlopsPerRow() {
   int64_t width = getWidth(getInput().getType());
-  // Each member adds up its share of the features.
+  // Each member sums its share of the features.
   int64_t members = membersAround(*this);
   return width / members * (members - 1) +
          width * static_cast<int64_t>(getBiases().size());
@@ -93,8 +93,8 @@ int64_t AllReduceOp::getWeightBytes() {
   return bytes;
 }
 
-// Each member gets its share of the features from all, adds it up, and sends
-// the sums to all.
+// In the first round each member receives its share of the features from all
+// others; in the second it sends the sums to all.
 int64_t AllReduceOp::getLinkRounds() { return 2; }
 
 int64_t AllReduceOp::getLinkBytesPerRow() {

@@ -20,8 +20,8 @@ using namespace sluice::ir;
 
 #include "sluice/Dialect/Sluice/IR/SluiceEnums.cpp.inc"
 
-/// The parameter Floats: `[1.0, 0.316227764]`. A DenseF32ArrayAttr itself
-/// prints seven digits, which are other floats when they are read.
+/// Parses the parameter Floats: `[1.0, 0.316227764]`. DenseF32ArrayAttr by
+/// itself prints seven digits, which can read back as other floats.
 static FailureOr<DenseF32ArrayAttr> parseFloats(AsmParser &parser) {
   SmallVector<float> floats;
   auto parseOne = [&]() -> ParseResult {
@@ -52,7 +52,7 @@ static void printFloats(AsmPrinter &printer, DenseF32ArrayAttr floats) {
 
 #include "sluice/Dialect/Sluice/IR/SluiceInterfaces.cpp.inc"
 
-/// The directive StepRows: `%batch`, or `chunk %chunk`.
+/// Parses the directive StepRows: `%batch`, or `chunk %chunk`.
 static ParseResult parseStepRows(OpAsmParser &parser,
                                  OpAsmParser::UnresolvedOperand &rows,
                                  Type &type) {
@@ -70,7 +70,8 @@ static void printStepRows(OpAsmPrinter &printer, Operation *, Value rows,
   printer << rows;
 }
 
-/// The directive Ranges: `0 to 64, 128 to 192`, each as two numbers.
+/// Parses the directive Ranges, `0 to 64, 128 to 192`, into two numbers for
+/// each range.
 static ParseResult parseRanges(OpAsmParser &parser, DenseI64ArrayAttr &ranges) {
   SmallVector<int64_t> bounds;
   auto parseRange = [&]() -> ParseResult {
@@ -107,7 +108,7 @@ void SluiceDialect::initialize() {
 #define GET_OP_LIST
 #include "sluice/Dialect/Sluice/IR/SluiceOps.cpp.inc"
       >();
-  // By the conversions to each target.
+  // The conversion to each target implements the interface.
   declarePromisedInterfaces<PlanTargetInterface, CpuTargetAttr,
                             CudaTargetAttr>();
 }

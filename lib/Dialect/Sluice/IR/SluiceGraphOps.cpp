@@ -54,7 +54,8 @@ static LogicalResult verifyConstants(LaunchKernelOp launch,
   return success();
 }
 
-/// Whether an op in a graph is work, for a domain or for rows.
+/// Returns the domain that an op of a graph works for, or nothing if the op is
+/// not work.
 static std::optional<ValueDomain> getWork(Operation &op) {
   if (isa<GraphValueOp, GraphAddressOp, GraphLayerOp, GraphSelectOutputsOp>(
           op) ||
@@ -64,7 +65,7 @@ static std::optional<ValueDomain> getWork(Operation &op) {
   return domain ? domain.getValue() : ValueDomain::Rows;
 }
 
-/// Checks that work stands in an order in which it can be done.
+/// Checks that the ops stand in an order in which they can be executed.
 static LogicalResult verifyOrder(GraphOp graph) {
   bool hasWork = false, hasOutputs = false, hasSent = false;
   for (Operation &op : graph.getBody().front()) {
@@ -168,7 +169,7 @@ LogicalResult LaunchKernelOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 //===----------------------------------------------------------------------===//
-// In kernels
+// Ops in kernels
 //===----------------------------------------------------------------------===//
 
 LogicalResult WaitForPriorOp::verify() {

@@ -1,4 +1,4 @@
-//===- SluiceLayerOps.cpp - layers, and what stands in them ---------------===//
+//===- SluiceLayerOps.cpp - layers, and the ops for their weights ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -118,7 +118,7 @@ RowSemantics LayerOp::getRowSemantics() {
   return perSequence ? RowSemantics::PerSequence : RowSemantics::RowWise;
 }
 
-/// Adds up one of the interface's methods over the layer's body.
+/// Returns the sum of one of the interface's methods over the layer's body.
 static int64_t sumOfBody(LayerOp layer, int64_t (CostInterface::*method)()) {
   int64_t sum = 0;
   for (CostInterface op : layer.getBody().getOps<CostInterface>())

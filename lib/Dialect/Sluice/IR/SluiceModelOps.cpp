@@ -23,7 +23,7 @@ static LogicalResult verifyLength(Operation *op, StringRef what, Value weight,
   return success();
 }
 
-/// Checks a row's width.
+/// Checks the width of rows.
 static LogicalResult verifyWidth(Operation *op, StringRef what, Value rows,
                                  int64_t expected) {
   if (getWidth(rows.getType()) != expected)
@@ -42,8 +42,8 @@ static bool isPositive(const APFloat &value) {
   return value.isFinite() && !value.isNegative() && !value.isZero();
 }
 
-/// How wide a row of `heads` heads is; where that overflows, the largest
-/// number: no tensor is that wide.
+/// Returns the width of a row of `heads` heads. If that overflows, returns the
+/// largest number, since no tensor is that wide.
 static int64_t featuresOf(int64_t heads, int64_t headDim) {
   int64_t features = 0;
   if (__builtin_mul_overflow(heads, headDim, &features))
@@ -81,7 +81,7 @@ LogicalResult EmbedOp::verify() {
   // embed_c1
   if (failed(verifyWidth(*this, "the result", getResult(), shape[1])))
     return failure();
-  // A stage's or worker's is checked by its pipeline.
+  // The table in a stage or worker is checked by the pipeline.
   auto model = (*this)->getParentOfType<ModelOp>();
   if (!model)
     return success();
@@ -196,7 +196,7 @@ int64_t LinearOp::getFlopsPerRow() {
 }
 
 int64_t LinearOp::getWeightBytes() {
-  // Each column has the same bytes, whichever way the weight lies.
+  // Each column has the same number of bytes, transposed or not.
   int64_t columns = getEndColumn() - getFirstColumn();
   int64_t out = getOutFeatures();
   return bytesOf(getWeight()) / out * columns +
@@ -300,7 +300,7 @@ int64_t AddOp::getFlopsPerRow() { return getWidth(getLhs().getType()); }
 // AttendOp
 //===----------------------------------------------------------------------===//
 
-/// Checks which of a group's heads are attended with.
+/// Checks the attribute that says which of a group's heads each member has.
 static LogicalResult verifyFirstHeads(AttendOp op) {
   // attend_c10
   std::optional<ArrayRef<int64_t>> first = op.getFirstHeads();
@@ -310,7 +310,7 @@ static LogicalResult verifyFirstHeads(AttendOp op) {
         "needs both 'of' and 'from' beside alibi, or neither");
   if (!first)
     return success();
-  // A worker is one member.
+  // A worker is a single member.
   Operation *frame = getFrame(op);
   int64_t members = frame && !isa<WorkerOp>(frame) ? getMembers(frame) : 1;
   if (static_cast<int64_t>(first->size()) != members)

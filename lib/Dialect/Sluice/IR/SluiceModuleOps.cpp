@@ -89,7 +89,8 @@ static LogicalResult verifyScales(WeightOp weight, WeightOp scales) {
   // weight_c7
   ArrayRef<int64_t> shape = weight.getTensorType().getShape();
   RankedTensorType type = scales.getTensorType();
-  // What is no block is computed with as it is stored: weight_c3.
+  // A weight that is not in blocks is computed in its stored format
+  // (weight_c3).
   if (isa<BlockType>(type.getElementType()))
     return weight.emitOpError() << "has scales of " << type
                                 << " that are not f32, f16 or bf16 as stored";

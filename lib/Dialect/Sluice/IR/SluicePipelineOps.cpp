@@ -1,4 +1,4 @@
-//===- SluicePipelineOps.cpp - stages, and what a request does ------------===//
+//===- SluicePipelineOps.cpp - stages, and how a request uses them --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -142,9 +142,9 @@ LogicalResult CheckpointOp::verify() {
 
 namespace {
 
-/// What of a stage or worker the pipeline must fit together.
+/// The types at the ends of a stage or worker, which the pipeline compares.
 struct StageEnds {
-  Type input; ///< null where it takes no rows
+  Type input; ///< null if it takes no rows
   Value output;
 
   explicit StageEnds(Operation *op) {
@@ -178,8 +178,9 @@ LogicalResult PipelineOp::verify() {
   return success();
 }
 
-/// The ops that the pipeline names, or an error. Of a group the first worker:
-/// the others do the same.
+/// Returns the ops that the pipeline names, with a group's first worker in
+/// place of the group, since all its workers do the same. Emits an error if one
+/// is missing.
 static FailureOr<SmallVector<Operation *>>
 lookUpStages(PipelineOp pipeline, SymbolTableCollection &symbols) {
   // pipeline_c1
@@ -202,7 +203,8 @@ lookUpStages(PipelineOp pipeline, SymbolTableCollection &symbols) {
   return stages;
 }
 
-/// Checks that each stage takes what the one before it forwards.
+/// Checks that each stage takes rows of the type that the previous stage
+/// forwards.
 static LogicalResult verifyEnds(PipelineOp pipeline,
                                 ArrayRef<Operation *> stages) {
   Type forwarded;
@@ -279,7 +281,7 @@ VerifyOp GenerateOp::getVerify() {
   return *getBody().getOps<VerifyOp>().begin();
 }
 
-/// The `sluice.commit` that ends the time in which the guesses can be wrong.
+/// Returns the `sluice.commit` behind which the guesses are decided.
 static CommitOp findCommit(SpeculateOp speculate) {
   for (Operation *user : speculate.getGuesses().getUsers())
     if (auto verify = dyn_cast<VerifyOp>(user))
@@ -289,15 +291,15 @@ static CommitOp findCommit(SpeculateOp speculate) {
   return {};
 }
 
-/// Checks that nothing happens that could not be undone while guesses may be
-/// wrong.
+/// Checks that every effect between speculation and commit can be undone, since
+/// the guesses may be wrong.
 static LogicalResult verifySpeculation(SpeculateOp speculate) {
   // speculate_c4
   CommitOp commit = findCommit(speculate);
   if (!commit)
     return speculate.emitOpError(
         "has guesses that no sluice.commit decides on");
-  // Regions are verified before dominance is.
+  // Regions are verified before dominance, so the commit may stand first.
   if (!speculate->isBeforeInBlock(commit)) {
     InFlightDiagnostic error =
         commit.emitOpError("stands before the guesses that it decides on");
@@ -371,8 +373,8 @@ LogicalResult GenerateOp::verifySymbolUses(SymbolTableCollection &symbols) {
 // LaunchOp, SpeculateOp
 //===----------------------------------------------------------------------===//
 
-/// Checks the channels of the head: `via` takes rows from its rank, `results`
-/// brings answers there.
+/// Checks the channels of the head: `via` begins at its rank, and `results`
+/// ends there.
 static LogicalResult verifyHeadChannels(Operation *op, FlatSymbolRefAttr via,
                                         FlatSymbolRefAttr results,
                                         FrameKind answers,

@@ -78,7 +78,7 @@ LogicalResult StepOp::verify() {
   return success();
 }
 
-/// Checks that tokens and received rows are read while they are there.
+/// Checks that tokens and received rows are read before the first checkpoint.
 static LogicalResult verifyInputs(StepOp step) {
   // step_c7
   bool isBehindCheckpoint = false;

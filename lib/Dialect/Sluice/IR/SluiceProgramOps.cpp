@@ -165,7 +165,7 @@ LogicalResult DeploymentOp::verify() {
   return verifyMaxLatency(*this, getMaxLatencyUs());
 }
 
-/// Checks that a stage is what has to follow the ones before it.
+/// Checks that a stage continues the stages before it.
 static LogicalResult verifyStage(DeploymentOp deployment, ProgramOp program,
                                  bool isFirst, bool isLast, int64_t nextLayer,
                                  ProgramOp first) {
@@ -190,8 +190,8 @@ static LogicalResult verifyStage(DeploymentOp deployment, ProgramOp program,
   return success();
 }
 
-/// Checks that `member` can compute a stage together with `first` and those
-/// before it.
+/// Checks that `member` can compute a stage together with `first` and the
+/// members before it.
 static LogicalResult verifyMember(DeploymentOp deployment, ProgramOp member,
                                   ProgramOp first, size_t count,
                                   ArrayRef<ProgramOp> before) {
@@ -246,15 +246,15 @@ static LogicalResult verifyGroups(DeploymentOp deployment,
   return success();
 }
 
-/// Whether the stages are steps still, in the phase `plan`.
+/// Returns whether the stages are still steps, as in the phase `plan`.
 static bool isPlanned(DeploymentOp deployment, SymbolTableCollection &symbols) {
   auto stages = deployment.getStages().getAsRange<FlatSymbolRefAttr>();
   return !stages.empty() &&
          symbols.lookupNearestSymbolFrom<StepOp>(deployment, *stages.begin());
 }
 
-/// Checks the names of a deployment in the phase `plan`. What the programs have
-/// to do with each other is checked when there are programs.
+/// Checks the names of a deployment in the phase `plan`. How the programs fit
+/// together is checked once there are programs.
 static LogicalResult verifySteps(DeploymentOp deployment,
                                  SymbolTableCollection &symbols) {
   // deployment_c2

@@ -63,8 +63,8 @@ SmallVector<WorkerOp> ir::getWorkers(GroupOp group) {
   return workers;
 }
 
-/// What two members' ops have in common: all attributes but those that say
-/// which weights and which heads are a member's own.
+/// Returns the attributes that must be equal in the ops of two members: all
+/// except those that name a member's own weights and heads.
 static DictionaryAttr commonAttributes(Operation *op) {
   NamedAttrList attributes(op->getAttrDictionary());
   if (auto param = dyn_cast<ParamOp>(op))
@@ -74,7 +74,7 @@ static DictionaryAttr commonAttributes(Operation *op) {
   return attributes.getDictionary(op->getContext());
 }
 
-/// Checks that two members do the same, op by op.
+/// Checks that two members have the same ops, in the same order.
 static LogicalResult verifySameOps(WorkerOp first, WorkerOp other) {
   // group_c3
   auto opsOf = [](WorkerOp worker) {
@@ -181,7 +181,7 @@ LogicalResult WorkerOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-/// What the channels of a worker begin or end at.
+/// Returns the rank or group at which the channels of a worker begin or end.
 static FlatSymbolRefAttr endOf(WorkerOp worker) {
   return worker.getGroupAttr() ? worker.getGroupAttr() : worker.getRankAttr();
 }

@@ -17,7 +17,8 @@ static BufferType getType(Value buffer) {
   return cast<BufferType>(buffer.getType());
 }
 
-/// What a task that splits its work otherwise than by rows accesses.
+/// Adds an access of a task that does not split its work by rows, so that a
+/// thread may access any record.
 static void addWhole(SmallVectorImpl<MemoryAccess> &accesses, Value memory,
                      bool writes) {
   if (memory)
@@ -300,7 +301,7 @@ SmallVector<MemoryAccess> TaskRowsOp::getAccesses() {
     share = AccessExtent::All;
   SmallVector<MemoryAccess> accesses;
   for (auto [buffer, rows] : llvm::zip_equal(getReads(), getRowArguments())) {
-    // Outputs are picked from the rows of all threads.
+    // select_outputs picks from the rows of all threads.
     bool isPicked = llvm::any_of(rows.getUsers(), [](Operation *op) {
       return isa<SelectOutputsOp>(op);
     });

@@ -148,7 +148,8 @@ static bool isStatic(Type type, int64_t rank) {
          llvm::all_of(tensor.getShape(), [](int64_t size) { return size > 0; });
 }
 
-// Far above any model; bounds what sizes that are made from a width can take.
+// The greatest width of rows. It is far above any model's and keeps sizes
+// computed from a width from overflowing.
 static constexpr int64_t maxWidth = int64_t(1) << 24;
 
 bool ir::isStepRows(Type type) { return isa<ChunkType, BatchType>(type); }

@@ -1,4 +1,4 @@
-//===- StepHazards.cpp - checks what a step's tasks do to its memory ------===//
+//===- StepHazards.cpp - checks of a step's memory accesses ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -52,11 +52,11 @@ LogicalResult sluice::ir::verifyWriters(StepOp step) {
 
 namespace {
 
-/// The intervals in which a buffer is in use, and where it lies.
+/// The first and last interval in which a buffer is in use, and its place.
 struct Life {
   BufferOp buffer;
   int64_t first, last;
-  int64_t begin, end; // floats of a row or output
+  int64_t begin, end; // in the floats of a row or output
 
   bool overlaps(const Life &other) const {
     return first <= other.last && other.first <= last && begin < other.end &&
@@ -80,7 +80,8 @@ private:
   LogicalResult use(Operation *op, Value buffer);
   LogicalResult checkOverlaps();
 
-  /// Whether a checkpoint has to move the records that are used behind it.
+  /// Returns whether a checkpoint must move the records of this memory that are
+  /// used behind it.
   bool isMoved(Value memory) const {
     auto type = dyn_cast<BufferType>(memory.getType());
     return type && !(keepsOutputs && type.getDomain() == ValueDomain::Outputs);
@@ -89,20 +90,21 @@ private:
   StepOp step;
   bool hasBarriers, keepsOutputs;
   int64_t interval = 0;
-  bool isBehindCheckpoint = false; // nothing stands between
+  bool isBehindCheckpoint = false; // whether the previous op was a checkpoint
   llvm::MapVector<Value, Life> lives;
-  /// What was accessed since the last barrier, and by whom.
+  /// The accesses to each memory since the last barrier, with their tasks.
   llvm::MapVector<Value, SmallVector<std::pair<MemoryAccess, Operation *>>>
       sinceBarrier;
-  /// Buffers that were written before the last checkpoint, which has not moved
-  /// them.
+  /// The buffers that were written before a checkpoint that has not moved them,
+  /// with that checkpoint.
   llvm::DenseMap<Value, Operation *> leftBehind;
-  llvm::SetVector<Value> written; // since the last checkpoint, or moved by it
+  /// The buffers written since the last checkpoint or moved by it.
+  llvm::SetVector<Value> written;
 };
 
 } // namespace
 
-/// Notes that the buffer is in use, and checks its place.
+/// Notes that the buffer is in use, and checks its place at the first use.
 LogicalResult ArenaChecker::use(Operation *op, Value buffer) {
   auto [entry, isNew] = lives.insert({buffer, {}});
   Life &life = entry->second;
@@ -126,7 +128,7 @@ LogicalResult ArenaChecker::use(Operation *op, Value buffer) {
   return success();
 }
 
-/// Whether threads must meet between the two.
+/// Returns whether the threads need a barrier between the two accesses.
 static bool conflicts(const MemoryAccess &earlier, const MemoryAccess &later) {
   return (earlier.writes || later.writes) &&
          (earlier.extent == AccessExtent::All ||
@@ -194,7 +196,7 @@ LogicalResult ArenaChecker::visit(TaskInterface task) {
   return success();
 }
 
-/// Sweeps over the intervals: what is in use at once must lie apart.
+/// Checks that buffers in use at the same time do not overlap.
 LogicalResult ArenaChecker::checkOverlaps() {
   // step_c4
   SmallVector<Life *> order;

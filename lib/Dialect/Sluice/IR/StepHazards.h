@@ -1,14 +1,14 @@
-//===- StepHazards.h - checks what a step's tasks do to its memory --------===//
+//===- StepHazards.h - checks of a step's memory accesses -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The passes that plan a step derive barriers, lifetimes and places from what
-// its tasks access. These checks derive them again, by other means, from the
-// step as it is written: they find what a pass, or whoever edits a step, gets
-// wrong.
+// Checks the memory accesses of a step. The passes that plan a step derive
+// barriers, lifetimes and places from the accesses of its tasks. These checks
+// derive them again, by other means, from the finished step, so they find
+// mistakes of a pass or of a manual edit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +19,12 @@
 
 namespace sluice::ir {
 
-/// Checks that each buffer is written once beside checkpoints, and read behind
-/// that only (step_c2).
+/// Checks that each buffer is written exactly once, not counting checkpoints,
+/// and is read only after that (step_c2).
 mlir::LogicalResult verifyWriters(StepOp step);
 
 /// Checks a step whose arena is assigned: places, overlapping lifetimes,
-/// barriers, and what checkpoints move (step_c3 to step_c6).
+/// barriers, and the buffers that checkpoints move (step_c3 to step_c6).
 mlir::LogicalResult verifyArena(StepOp step);
 
 } // namespace sluice::ir

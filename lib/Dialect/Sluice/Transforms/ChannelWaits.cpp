@@ -1,4 +1,4 @@
-//===- ChannelWaits.cpp - who waits for whom between ranks ----------------===//
+//===- ChannelWaits.cpp - deadlock check of channels between ranks --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,12 +23,12 @@ struct Action {
   bool sends;
 };
 
-/// The head or a worker: does its actions again and again.
+/// The head or a worker, which repeats its actions.
 struct Process {
   Operation *op;
   StringRef rank;
   SmallVector<Action> actions;
-  /// The head stops after this many rounds; a worker never does.
+  /// The rounds that the head has left. A worker has no limit.
   std::optional<unsigned> rounds;
   size_t next = 0;
 
@@ -41,7 +41,7 @@ struct Channel {
   SmallVector<Process *, 1> senders, receivers;
 };
 
-/// Head, workers and the channels between them, executed without computing.
+/// Executes the sends and receives of head and workers, without computing.
 class Execution {
 public:
   explicit Execution(ModuleOp module);
@@ -63,10 +63,11 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What there is
+// Processes and channels
 //===----------------------------------------------------------------------===//
 
-/// A second round starts with what the first one left behind.
+/// The second round starts with the frames that the first one has left in the
+/// channels.
 static constexpr unsigned headRounds = 2;
 
 void Execution::addHead(GenerateOp generate) {
@@ -96,7 +97,7 @@ Execution::Execution(ModuleOp module) {
     channels[channel.getSymName()].op = channel;
   addHead(*module.getOps<GenerateOp>().begin());
   for (auto worker : module.getOps<WorkerOp>()) {
-    // The members of a group send and receive as one.
+    // The members of a group send and receive as one process.
     if (auto name = worker.getGroupAttr();
         name && getFirstWorker(SymbolTable::lookupNearestSymbolFrom(
                     worker, name)) != worker)
@@ -137,8 +138,8 @@ LogicalResult Execution::verifyEnds() {
 // Waiting
 //===----------------------------------------------------------------------===//
 
-/// Does what the process can do before it has to wait; whether that is
-/// anything.
+/// Executes the process's actions until it has to wait. Returns whether there
+/// was any.
 bool Execution::advance(Process &process) {
   bool moved = false;
   while (!process.isOver()) {
@@ -158,7 +159,8 @@ bool Execution::advance(Process &process) {
   return moved;
 }
 
-/// Whom a process that cannot go on waits for; null where it has ended.
+/// Returns the process that a blocked process waits for, or null if it has
+/// ended.
 Process *Execution::blocker(const Process &process) {
   if (process.isOver())
     return nullptr;
@@ -167,7 +169,7 @@ Process *Execution::blocker(const Process &process) {
   return action.sends ? channel.receivers.front() : channel.senders.front();
 }
 
-/// Emits the cycle: who waits for what from whom.
+/// Emits an error with the cycle: which rank waits for which channel and rank.
 LogicalResult Execution::report(ArrayRef<Process *> cycle) {
   auto name = [](Process *process) {
     return "@" + SymbolTable::getSymbolName(process->op).getValue().str();
@@ -195,7 +197,7 @@ LogicalResult Execution::report(ArrayRef<Process *> cycle) {
 }
 
 LogicalResult Execution::verifyWaits() {
-  // Frames come from the head alone, which ends: so does this.
+  // The loop ends because only the head creates frames, and the head ends.
   for (bool moved = true; moved;) {
     moved = false;
     for (auto &process : processes)

@@ -1,4 +1,4 @@
-//===- FuseDecode.cpp - from one request's step to a row-fused one --------===//
+//===- FuseDecode.cpp - row fusion of one request's step ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,11 +23,11 @@ using namespace sluice;
 using namespace sluice::ir;
 
 //===----------------------------------------------------------------------===//
-// What can be fused
+// Checks of the ops
 //===----------------------------------------------------------------------===//
 
-/// Checks that the op's tensors are rows, which can be concatenated, or static:
-/// weights, the same for all rows.
+/// Checks that each tensor of the op is either rows, which can be concatenated,
+/// or static, that is a weight, which is the same for all rows.
 static LogicalResult checkTensors(Operation *op) {
   auto rows = dyn_cast<RowSemanticsInterface>(op);
   bool makesRows = rows && rows.getRowSemantics() != RowSemantics::Structural;
@@ -49,8 +49,8 @@ static LogicalResult checkTensors(Operation *op) {
   return success();
 }
 
-/// Checks that the op has what its semantics need of the step: a per-sequence
-/// op the rows' sequences, a row-wise one no cache.
+/// Checks that the op's operands fit its semantics: a per-sequence op takes the
+/// rows' sequences, and a row-wise op takes no cache.
 static LogicalResult checkOperands(Operation *op, RowSemantics semantics) {
   auto takes = [&](llvm::function_ref<bool(Type)> is) {
     return llvm::any_of(op->getOperandTypes(), is);
@@ -67,14 +67,14 @@ static LogicalResult checkOperands(Operation *op, RowSemantics semantics) {
 
 namespace {
 
-/// The ops of one step.
+/// The number of ops of each kind in one step.
 struct OpCounts {
   int64_t rowWise = 0, perSequence = 0;
 };
 
 } // namespace
 
-/// Checks that an op's rows may be those of any sequences, and counts it.
+/// Checks that the op's rows may belong to any sequences, and counts the op.
 static LogicalResult classify(Operation *op, OpCounts &counts) {
   if (failed(checkTensors(op)))
     return failure();
@@ -82,7 +82,7 @@ static LogicalResult classify(Operation *op, OpCounts &counts) {
   if (!rows)
     return op->emitOpError("cannot be fused: it does not say whether it is "
                            "row-wise or per-sequence");
-  // A layer is what it holds.
+  // The ops in a layer are checked instead of the layer.
   if (isa<LayerOp>(op))
     return success();
   RowSemantics semantics = rows.getRowSemantics();
@@ -133,8 +133,8 @@ public:
   }
 
 private:
-  /// From here on the rows are a batch; every op that takes them reads each
-  /// row's sequence and position from it.
+  /// Turns the frame's chunk into a batch. Every op that takes it then reads
+  /// each row's sequence and position from it.
   void fuse(Operation *frame, const OpCounts &counts) {
     frame->getRegion(0).getArgument(0).setType(BatchType::get(&getContext()));
     ++stepsFused;

@@ -1,4 +1,4 @@
-//===- HeadSplit.cpp - what each member of a group has --------------------===//
+//===- HeadSplit.cpp - the features of each member of a group -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,8 +9,8 @@
 
 using namespace sluice;
 
-/// Adds a range behind the others; one that goes on where the last one ends
-/// makes it longer.
+/// Appends a range, or extends the last range if the new one begins where it
+/// ends.
 static void addRange(llvm::SmallVector<int64_t> &ranges, int64_t begin,
                      int64_t end) {
   if (!ranges.empty() && ranges.back() == begin)
@@ -69,8 +69,8 @@ FeatureSplit HeadSplit::keys() const {
 }
 
 FeatureSplit HeadSplit::fused(ir::QKVLayout layout) const {
-  // In heads, and at the end in features. `grouped` has a group for each key
-  // head, `concat` one of all.
+  // Ranges are counted in heads and converted to features at the end. The
+  // layout `grouped` has a group for each key head, `concat` has one group.
   bool isGrouped = layout == ir::QKVLayout::Grouped;
   int64_t groups = isGrouped ? counts.kvHeads : 1;
   int64_t queriesOfGroup = counts.heads / groups;
@@ -80,10 +80,10 @@ FeatureSplit HeadSplit::fused(ir::QKVLayout layout) const {
     auto &ranges = split.ranges.emplace_back();
     int64_t head = firstHead(m), headEnd = head + heads();
     int64_t key = firstKvHead(m), keyEnd = key + kvHeads();
-    int64_t begin = 0; // of the group
+    int64_t begin = 0; // the first head of the group
     for (int64_t g = 0; g < groups; ++g) {
       int64_t keysBegin = begin + queriesOfGroup;
-      // What of the group's heads is the member's.
+      // The member's heads within the group.
       int64_t first = std::max(head - g * queriesOfGroup, int64_t(0));
       int64_t end = std::min(headEnd - g * queriesOfGroup, queriesOfGroup);
       int64_t firstKey = std::max(key - g * keysOfGroup, int64_t(0));

@@ -1,12 +1,13 @@
-//===- HeadSplit.h - what each member of a group has ----------------------===//
+//===- HeadSplit.h - the features of each member of a group ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Which features of a row each member of a tensor-parallel group has. Plain
-// numbers: the pass --sluice-shard-tensors takes them to ops and weights.
+// Computes which features of a row each member of a tensor-parallel group has.
+// These are plain numbers, which the pass --sluice-shard-tensors applies to ops
+// and weights.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,41 +22,41 @@
 
 namespace sluice {
 
-/// By member, begin and end of each range of features that it has, one behind
-/// the other. All members have the same number of features.
+/// The ranges of features of each member: ranges[member] holds the begin and
+/// end of each range in turn. All members have the same number of features.
 struct FeatureSplit {
   llvm::SmallVector<llvm::SmallVector<int64_t>> ranges;
 
-  /// Features of each member.
+  /// Returns the number of features of each member.
   int64_t width() const;
   bool operator==(const FeatureSplit &) const = default;
 };
 
-/// `width` features in as many equal parts as members; nullopt where they do
-/// not divide.
+/// Splits `width` features into equal parts, one for each member. Returns
+/// nullopt if `width` does not divide by `members`.
 std::optional<FeatureSplit> splitEvenly(int64_t width, int64_t members);
 
-/// The same for features whose copies do no harm: where they do not divide, the
-/// last members' parts overlap. nullopt where some member would have nothing of
-/// its own.
+/// Like splitEvenly(), but for features that several members may compute: if
+/// `width` does not divide by `members`, the parts of the last members overlap.
+/// Returns nullopt if a member would have no feature of its own.
 std::optional<FeatureSplit> splitWithOverlap(int64_t width, int64_t members);
 
-/// Attention's heads.
+/// The numbers of heads of an attention.
 struct HeadCounts {
   int64_t heads = 0;
   int64_t kvHeads = 0; ///< divides heads
   int64_t headDim = 0;
 };
 
-/// The heads of each member: query heads in equal parts, and with each part the
-/// key heads that it reads, which several members keep where there are fewer of
-/// them than members.
+/// The heads of each member: an equal part of the query heads, and the key
+/// heads that these read. If there are fewer key heads than members, several
+/// members keep the same key head.
 struct HeadSplit {
   HeadCounts counts; ///< of all members
   int64_t members = 1;
 
-  /// nullopt: the query heads do not divide by the members, or a member would
-  /// read more of one key head than of another.
+  /// Returns nullopt if the query heads do not divide by the members, or if
+  /// neither of the numbers of key heads and of members divides the other.
   static std::optional<HeadSplit> create(HeadCounts counts, int64_t members);
 
   int64_t heads() const { return counts.heads / members; }
@@ -67,8 +68,8 @@ struct HeadSplit {
     return member * counts.kvHeads / members;
   }
 
-  /// Of rows of queries; of keys, and as well of values; and of rows that hold
-  /// all three as `layout` says.
+  /// These return the split of rows of queries, the split of rows of keys (and
+  /// of values), and the split of rows that hold all three in `layout`.
   FeatureSplit queries() const;
   FeatureSplit keys() const;
   FeatureSplit fused(ir::QKVLayout layout) const;

@@ -1,4 +1,4 @@
-//===- InsertCheckpoints.cpp - bounds how long dead rows stay -------------===//
+//===- InsertCheckpoints.cpp - the pass that inserts checkpoints ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -31,23 +31,25 @@ using namespace sluice::ir;
 
 namespace {
 
-/// What a stretch may take, and where and with what it is computed.
+/// The time that a stretch may take, and the device, rows and context for which
+/// it is predicted.
 struct Budget {
   double seconds = 0;
   int64_t rows = 1;
   int64_t context = 0;
   cluster::DeviceSpec device;
 
-  /// Of a step, before its first op.
+  /// Returns the seconds that a step takes before its first op.
   double overhead() const {
     return device.overheadSeconds + double(rows) * device.rowSeconds;
   }
 };
 
-/// Puts checkpoints into a frame: goes through the executed ops and, as soon as
-/// one would make the stretch too long, ends the stretch before it. A product
-/// that is too long for a stretch of its own is computed in columns. Each
-/// stretch goes as far as it can, so they are the fewest for these products.
+/// Inserts checkpoints into a frame. Goes through the executed ops and ends a
+/// stretch before the first op that would make it too long. A product that is
+/// too long for a stretch of its own is cut into pieces by columns. Each
+/// stretch is as long as possible, so the number of checkpoints is the lowest
+/// for these products.
 class CheckpointInserter {
 public:
   CheckpointInserter(Operation *frame, const Budget &budget)
@@ -69,7 +71,7 @@ public:
   }
 
   int64_t checkpoints = 0, products = 0;
-  /// Ops that take longer than a stretch may and cannot be cut.
+  /// The ops that take longer than a stretch may and cannot be cut.
   SmallVector<Operation *> tooLong;
 
 private:
@@ -86,14 +88,15 @@ private:
   Operation *frame;
   const Budget &budget;
   OpBuilder b;
-  Value batch;       ///< the one that is left at this point
-  double spent;      ///< of the stretch so far
+  Value batch;       ///< the batch at this point
+  double spent;      ///< seconds of the stretch so far
   bool empty = true; ///< whether the stretch has no ops so far
 };
 
 } // namespace
 
-/// Rows of the block that are computed before `op` and used at it or behind it.
+/// Returns the rows of the block that are computed before `op` and used by it
+/// or behind it.
 static SmallVector<Value> rowsAcross(Operation *op) {
   Block *block = op->getBlock();
   auto isUsedLater = [&](Value value) {
@@ -131,8 +134,8 @@ void CheckpointInserter::place(Operation *before) {
   ++checkpoints;
 }
 
-/// Computes `op` in this stretch, or, where that would make it too long, in a
-/// new one.
+/// Adds `op` to this stretch, or begins a new stretch with it if this one would
+/// become too long.
 void CheckpointInserter::spend(Operation *op, double seconds) {
   if (spent + seconds > budget.seconds && !empty)
     place(op);
@@ -145,7 +148,7 @@ void CheckpointInserter::spend(Operation *op, double seconds) {
 void CheckpointInserter::visit(Operation *op) {
   if (auto costs = dyn_cast<CostInterface>(op)) {
     double seconds = secondsOf(costOf(costs));
-    // What a stretch that begins with the op has spent before it.
+    // The time that has passed before the op in a stretch that begins with it.
     double fresh = empty ? spent : 0;
     if (auto linear = dyn_cast<LinearOp>(op);
         linear && fresh + seconds > budget.seconds &&
@@ -162,8 +165,8 @@ void CheckpointInserter::visit(Operation *op) {
 // Products in columns
 //===----------------------------------------------------------------------===//
 
-/// How many columns from `first` on the stretch has room for: a multiple of
-/// columnUnit, or all that are left.
+/// Returns the number of columns from `first` on that fit into the stretch: a
+/// multiple of columnUnit, or all that are left.
 int64_t CheckpointInserter::columnsThatFit(LinearOp linear,
                                            int64_t first) const {
   int64_t end = linear.getEndColumn();
@@ -183,7 +186,8 @@ int64_t CheckpointInserter::columnsThatFit(LinearOp linear,
 void CheckpointInserter::split(LinearOp linear) {
   Location loc = linear.getLoc();
   b.setInsertionPoint(linear);
-  // It takes the pieces as they are made, so that checkpoints pass them on.
+  // The concat takes each piece as soon as it is made, so that the checkpoints
+  // in between pass the piece on.
   auto whole = ConcatOp::create(b, loc, linear.getType(), ValueRange());
   linear.getResult().replaceAllUsesWith(whole);
   int64_t first = linear.getFirstColumn(), end = linear.getEndColumn();
@@ -226,7 +230,7 @@ LogicalResult CheckpointInserter::visitLayer(LayerOp layer) {
     visit(&op);
   if (checkpoints == sofar)
     return success();
-  // What goes around a layer would not go through its checkpoints.
+  // Rows that bypass a layer would also bypass its checkpoints.
   for (Value value : rowsAcross(layer->getNextNode()))
     if (value != layer.getResult())
       return layer.emitError("needs checkpoints, but rows from before it are "
@@ -306,7 +310,7 @@ private:
   LogicalResult insertInDraft(GenerateOp generate, SymbolTable &symbols,
                               PlaceAttr firstStage);
   int64_t findStepRows(Operation *frame, const Budget &budget) const;
-  /// Positions that a row attends to in predicted times.
+  /// Returns the number of positions that a row attends to in predicted times.
   int64_t contextOf(uint64_t contextLength) const {
     return std::min<int64_t>(context, int64_t(contextLength));
   }
@@ -320,8 +324,8 @@ private:
 
 } // namespace
 
-/// The most rows of a step none of whose stretches takes too long; those that
-/// stretches were measured with at least.
+/// Returns the largest number of rows with which no stretch of a step takes too
+/// long, but at least the number for which the checkpoints were placed.
 int64_t InsertCheckpointsPass::findStepRows(Operation *frame,
                                             const Budget &budget) const {
   int64_t low = budget.rows, high = rows + 1;
@@ -360,7 +364,7 @@ void InsertCheckpointsPass::explain(Operation *frame, const Budget &budget,
                .str();
 }
 
-/// Says where the limit cannot be kept.
+/// Warns if the limit cannot be kept, at the op that takes longest.
 void InsertCheckpointsPass::warn(Operation *frame, const Budget &budget) const {
   SmallVector<double> seconds =
       stretchSeconds(frame, budget.rows, budget.context, budget.device);
@@ -387,7 +391,8 @@ void InsertCheckpointsPass::warn(Operation *frame, const Budget &budget) const {
     warning << ", most of it in '" << at->getName() << "'";
 }
 
-/// Puts checkpoints into a stage or draft. Returns the most rows of its steps.
+/// Inserts checkpoints into a stage or draft. Returns the largest number of
+/// rows of its steps.
 FailureOr<int64_t>
 InsertCheckpointsPass::insert(Operation *frame,
                               const cluster::DeviceSpec &device,
@@ -396,7 +401,7 @@ InsertCheckpointsPass::insert(Operation *frame,
       llvm::any_of(frame->getRegion(0).getOps<LayerOp>(),
                    [](LayerOp layer) { return bool(layer.getResultBatch()); }))
     return frame->emitError("has checkpoints already");
-  // Only of a batch may rows leave.
+  // Rows can leave only a batch, not a chunk.
   if (failed(requireFused(frame)))
     return failure();
   if (maxLatency == 0)
@@ -430,7 +435,8 @@ LogicalResult InsertCheckpointsPass::insertInDraft(GenerateOp generate,
   PlaceAttr place = firstStage;
   if (speculate.getPlacement() == Placement::Own && generate.getPlaceAttr())
     place = generate.getPlaceAttr();
-  // Before: checkpoints do not count.
+  // The costs are predicted before checkpoints are inserted, which do not
+  // count.
   Expected<cluster::Place> where = fromPlaceAttr(*machines, place);
   if (!where)
     return generate.emitError() << where.status().message();

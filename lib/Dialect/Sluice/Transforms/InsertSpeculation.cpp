@@ -1,4 +1,4 @@
-//===- InsertSpeculation.cpp - adds a draft and its guesses ---------------===//
+//===- InsertSpeculation.cpp - the pass that adds a draft -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,17 +29,17 @@ using namespace sluice::ir;
 
 namespace {
 
-/// What the pass joins.
+/// The ops that the pass connects.
 struct Pair {
   GenerateOp generate;
   PipelineOp target;
   ModelOp draft;
-  TokenizerOp targetTokenizer, draftTokenizer; ///< null where there is none
+  TokenizerOp targetTokenizer, draftTokenizer; ///< null if there is none
 };
 
-/// Tables of one vocabulary are padded to multiples of some number of rows. Two
-/// vocabularies that no tokenizer describes are taken for one if their tables
-/// differ by so many rows at most; llama.cpp draws the line there as well.
+/// Models pad the table of a vocabulary to a multiple of some number of rows.
+/// Without tokenizers, two models count as having the same vocabulary if their
+/// tables differ by at most so many rows, as in llama.cpp.
 constexpr uint64_t mostPaddingRows = 128;
 
 } // namespace
@@ -62,7 +62,7 @@ static FailureOr<Pair> findPair(ModuleOp module, StringRef draft) {
     if (!stage)
       return pair.target.emitError("has ")
              << name << ", which is no sluice.stage";
-    // The draft would be left without them.
+    // The draft would get no checkpoints.
     if (stage.getStepRows())
       return stage.emitError("has its checkpoints already, which come after "
                              "the draft");
@@ -81,8 +81,8 @@ static FailureOr<Pair> findPair(ModuleOp module, StringRef draft) {
   return pair;
 }
 
-/// Checks what models without tokenizers show of their tokens: how many rows
-/// there are for them.
+/// Compares the vocabularies of models without tokenizers by the number of rows
+/// of their tables.
 static LogicalResult compareRows(const Pair &pair) {
   ModelOp draft = pair.draft;
   PipelineOp target = pair.target;
@@ -98,7 +98,7 @@ static LogicalResult compareRows(const Pair &pair) {
          << mostPaddingRows << " are taken for padding";
 }
 
-/// Checks that the ids that both models have mean the same tokens to them.
+/// Checks that each id that both models have stands for the same token in both.
 /// Returns how many tokens were compared.
 static FailureOr<size_t> compareTokenizers(const Pair &pair) {
   ModelOp draft = pair.draft;
@@ -119,7 +119,7 @@ static FailureOr<size_t> compareTokenizers(const Pair &pair) {
       findMissingTokens(*draftSpec, draft.getVocabSize(), *targetSpec);
   if (!missing.empty())
     draft.emitWarning("draft: ") << missing << ": it cannot guess them";
-  // It never sees a text, so this only makes it guess worse.
+  // The draft never gets a text, so another rule only makes its guesses worse.
   std::string rule = findOtherRule(*draftSpec, *targetSpec);
   if (!rule.empty())
     draft.emitWarning("draft: ")
@@ -127,9 +127,9 @@ static FailureOr<size_t> compareTokenizers(const Pair &pair) {
   return std::min(draftSpec->tokens.size(), targetSpec->tokens.size());
 }
 
-/// Checks that the draft's tokens are the target's, as far as both have them;
-/// their tables may be padded to different numbers of rows. Returns how many
-/// tokens were compared.
+/// Checks that the draft and the target agree on the tokens that both have.
+/// Their tables may be padded to different numbers of rows. Returns the number
+/// of tokens that were compared.
 static FailureOr<size_t> checkDraft(const Pair &pair) {
   PipelineOp target = pair.target;
   ModelOp draft = pair.draft;
@@ -146,8 +146,9 @@ static FailureOr<size_t> checkDraft(const Pair &pair) {
   return 0;
 }
 
-/// Checks that the draft's place is the one that the stages were cut for: a
-/// node that is kept for it has the head, and no other does.
+/// Checks that the draft's placement is the one for which the stages were cut:
+/// the head is on the node kept for the draft if and only if the draft has a
+/// place of its own.
 static LogicalResult checkPlace(ModuleOp module, GenerateOp generate,
                                 Placement placement) {
   PlaceAttr place = generate.getPlaceAttr();
@@ -174,7 +175,7 @@ static LogicalResult checkPlace(ModuleOp module, GenerateOp generate,
   return success();
 }
 
-/// Removes the draft's tokenizer, and its file where nothing else is in it.
+/// Removes the draft's tokenizer, and its file if nothing else refers to it.
 static void dropTokenizer(ModuleOp module, TokenizerOp tokenizer) {
   if (!tokenizer)
     return;

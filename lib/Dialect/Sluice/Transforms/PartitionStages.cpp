@@ -1,4 +1,4 @@
-//===- PartitionStages.cpp - cuts a model into placed stages --------------===//
+//===- PartitionStages.cpp - the pass that cuts a model into stages -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,7 +29,7 @@ using namespace mlir;
 using namespace sluice;
 using namespace sluice::ir;
 
-/// The name of what says how a request is served.
+/// The name of the `sluice.generate` that says how a request is served.
 static constexpr StringRef generateName = "generate";
 
 //===----------------------------------------------------------------------===//
@@ -42,7 +42,7 @@ static std::string nameStage(ModelOp model, int64_t number) {
 
 namespace {
 
-/// Copies a model's ops into stages, one after the other.
+/// Copies a model's ops into stages, one stage after the other.
 class StageCutter {
 public:
   StageCutter(ModelOp model, const cluster::Cluster &cluster,
@@ -52,8 +52,8 @@ public:
     next = model.getBody().front().begin();
   }
 
-  /// Makes the next stage: up to its last layer, or the model's end where it
-  /// has the output.
+  /// Makes the next stage, which ends with its last layer, or with the model's
+  /// end if it has the output.
   FailureOr<StageOp> cut(const cluster::StagePlan &plan, int64_t number);
 
 private:
@@ -66,15 +66,16 @@ private:
   int64_t context;
   OpBuilder b;
   Block::iterator next; ///< the first op that is in no stage yet
-  Value forwarded;      ///< what the stage before forwards, in the model
-  IRMapping values;     ///< the model's, in this stage
+  Value forwarded;      ///< the model's value that the previous stage forwards
+  IRMapping values;     ///< the model's values in this stage
 };
 
 } // namespace
 
 StageOp StageCutter::createStage(const cluster::StagePlan &plan,
                                  int64_t number) {
-  // What it forwards, and so its result type, is known at its end.
+  // The stage's result type is the type of the rows that it forwards, which is
+  // known only at its end.
   SmallVector<Attribute> places;
   for (cluster::Place place : groups.placesOf(plan.place))
     places.push_back(toPlaceAttr(b.getContext(), cluster, place));
@@ -96,7 +97,7 @@ LogicalResult StageCutter::copy(Operation *op) {
   for (Value operand : op->getOperands()) {
     if (values.contains(operand))
       continue;
-    // A weight's value can be had anywhere.
+    // The op of a weight can be repeated in each stage.
     if (Operation *weight = operand.getDefiningOp();
         isa_and_nonnull<ParamOp, ShardOp>(weight)) {
       b.clone(*weight, values);
@@ -197,13 +198,13 @@ private:
     return std::min<int64_t>(context, int64_t(model.getContextLength()));
   }
 
-  /// Of this module; null without one.
+  /// The module's draft, or null.
   ModelOp draft;
 };
 
 } // namespace
 
-/// Finds the draft.
+/// Checks that the module can be cut, and finds the draft.
 LogicalResult PartitionStagesPass::checkModule(ModuleOp module, ModelOp model) {
   for (auto other : module.getOps<ModelOp>()) {
     if (other == model)
@@ -223,7 +224,7 @@ LogicalResult PartitionStagesPass::checkModule(ModuleOp module, ModelOp model) {
   return success();
 }
 
-/// Checks that the names of what will be made are free.
+/// Checks that the names of the ops to be made are free.
 LogicalResult PartitionStagesPass::checkNames(ModuleOp module, ModelOp model,
                                               size_t stageCount) {
   SymbolTable symbols(module);
@@ -237,8 +238,8 @@ LogicalResult PartitionStagesPass::checkNames(ModuleOp module, ModelOp model,
   return success();
 }
 
-/// The described cluster, the module's, or as many equal nodes as stages, each
-/// with a device for every member of a group.
+/// Returns the cluster of the option, else the module's cluster, else as many
+/// equal nodes as stages, each with a device for every member of a group.
 Expected<cluster::Cluster> PartitionStagesPass::findCluster(int64_t members) {
   if (stages < 0)
     return failure("stages=", stages.getValue(), " is negative");
@@ -258,11 +259,12 @@ Expected<cluster::Cluster> PartitionStagesPass::findCluster(int64_t members) {
                                    cluster::defaultLink(), members);
 }
 
-/// Each group is one device.
+/// Plans the stages on a cluster in which each group is one device.
 Expected<cluster::PipelinePlan>
 PartitionStagesPass::planStages(ModelOp model, const cluster::Cluster &groups) {
   cluster::ModelCost cost = costOfPart(model);
-  // What has no layers is one stage; to cut, it is all embedding and output.
+  // A model without layers is one stage. An empty layer stands between its
+  // embedding and its output.
   if (cost.layers.empty())
     cost.layers.emplace_back();
   cluster::PipelinePlanOptions options;
@@ -278,7 +280,8 @@ PartitionStagesPass::planStages(ModelOp model, const cluster::Cluster &groups) {
   return cluster::planPipeline(cost, &draftCost, groups, options);
 }
 
-/// @generate: what is done for one token, without a draft as yet.
+/// Makes @generate, which describes how one token is made, as yet without a
+/// draft.
 static GenerateOp createGenerate(OpBuilder &b, PipelineOp pipeline,
                                  PlaceAttr head) {
   Location loc = pipeline.getLoc();

@@ -1,4 +1,4 @@
-//===- ShardPlan.cpp - which rows of a model are split over a group -------===//
+//===- ShardPlan.cpp - the plan of rows split over a group ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@ using namespace sluice;
 using namespace sluice::ir;
 
 //===----------------------------------------------------------------------===//
-// What splits
+// Splits
 //===----------------------------------------------------------------------===//
 
 LogicalResult ShardPlan::splitHeads(AttendOp op) {
@@ -39,7 +39,8 @@ LogicalResult ShardPlan::splitHeads(AttendOp op) {
                  succeeded(demand(op.getValue(), keys, op)));
 }
 
-/// An activation or gate, with the products that make its operands.
+/// Splits an activation or gate, together with the products that make its
+/// operands.
 LogicalResult ShardPlan::splitMiddle(Operation *op) {
   int64_t width = getWidth(op->getResult(0).getType());
   std::optional<FeatureSplit> split = splitEvenly(width, members);
@@ -56,7 +57,8 @@ LogicalResult ShardPlan::splitMiddle(Operation *op) {
 
 void ShardPlan::splitLogits(ReturnOp op) {
   auto linear = op.getLogits().getDefiningOp<LinearOp>();
-  // A sum over the members is whole.
+  // The product yields a sum over the members, which every member has as a
+  // whole.
   if (linear && findInput(linear))
     return;
   int64_t width = getWidth(op.getLogits().getType());
@@ -69,7 +71,7 @@ void ShardPlan::splitLogits(ReturnOp op) {
   splits[logits] = *split;
 }
 
-/// The fused rows that queries, keys and values are taken out of.
+/// Splits the rows that hold queries, keys and values together.
 LogicalResult ShardPlan::splitFused(SplitQKVOp op) {
   int64_t count =
       llvm::count_if(op->getResults(), [&](Value rows) { return find(rows); });
@@ -87,7 +89,7 @@ LogicalResult ShardPlan::splitFused(SplitQKVOp op) {
   return demand(op.getInput(), split->fused(op.getLayout()), op);
 }
 
-/// Has the rows split, by splitting what makes them.
+/// Splits `rows` by splitting the op that makes them.
 LogicalResult ShardPlan::demand(Value rows, const FeatureSplit &split,
                                 Operation *user) {
   auto [entry, isNew] = splits.try_emplace(rows, split);
@@ -96,7 +98,7 @@ LogicalResult ShardPlan::demand(Value rows, const FeatureSplit &split,
         "needs rows split in another way than an op before "
         "it does");
   Operation *op = rows.getDefiningOp();
-  // What splitFused() and check() look at later.
+  // splitFused() and check() handle these ops later.
   if (isa_and_nonnull<LinearOp, SplitQKVOp>(op))
     return success();
   if (auto rope = dyn_cast_or_null<RopeOp>(op))
@@ -107,10 +109,10 @@ LogicalResult ShardPlan::demand(Value rows, const FeatureSplit &split,
 }
 
 //===----------------------------------------------------------------------===//
-// What can be split
+// Checks of splits
 //===----------------------------------------------------------------------===//
 
-/// The weight that a value is the whole of; null: it is of none.
+/// Returns the weight whose whole is this value, or null.
 static WeightOp findWeight(Value value) {
   auto param = value.getDefiningOp<ParamOp>();
   if (!param)
@@ -147,7 +149,7 @@ LogicalResult ShardPlan::checkLinear(LinearOp op) const {
   WeightOp weight = findWeight(op.getWeight());
   if (!weight || (op.getBias() && !findWeight(op.getBias())))
     return op.emitOpError("has a weight that is split already");
-  // A weight that is transposed has no blocks.
+  // A transposed weight has no blocks.
   if (!input || op.getTransposed())
     return success();
   return checkBlocks(op, weight, *input);
@@ -157,7 +159,8 @@ LogicalResult ShardPlan::check(Operation *op) const {
   if (auto linear = dyn_cast<LinearOp>(op))
     return checkLinear(linear);
   for (Value operand : op->getOperands()) {
-    // The logits are gathered; what these make is split as they take it.
+    // The logits are gathered later. Each of these ops takes split operands if
+    // its result is split.
     bool isGathered = logits && operand == logits;
     bool isSplitToo =
         isa<AttendOp, RopeOp, SplitQKVOp, ActivationOp, GateOp>(op) &&

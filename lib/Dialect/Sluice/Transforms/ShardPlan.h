@@ -1,4 +1,4 @@
-//===- ShardPlan.h - which rows of a model are split over a group ---------===//
+//===- ShardPlan.h - the plan of rows split over a group ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,31 +17,33 @@
 
 namespace sluice {
 
-/// The dimension of a weight that is cut; a vector has columns alone.
+/// The dimension along which a weight is cut. A vector has only columns.
 enum class WeightDim { Rows, Columns };
 
-/// Says of each value of a model whether its rows are split over the members of
-/// a group, and how. Rows that are not are the same at all members.
+/// Says for each value of a model whether and how its rows are split over the
+/// members of a group. Rows that are not split are the same at all members.
 ///
-/// What splits is attention, by heads; what stands between two products, by
-/// features; and the logits, by tokens. From there it goes back to the products
-/// that make these rows: they are computed by columns. A product that takes
-/// split rows gives a part of a sum.
+/// Attention is split by heads, ops between two products by features, and the
+/// logits by tokens. The split is carried back to the products that make these
+/// rows: each member computes a part of their columns. A product of split rows
+/// yields a partial sum at each member.
 class ShardPlan {
 public:
-  /// Errors, at the op: sizes that do not divide by the members; split rows in
-  /// an op that needs whole ones; a cut inside a block of a quantised weight; a
-  /// model that is split already.
+  /// Makes the plan of a model. Emits an error at the op if sizes do not divide
+  /// by the members, if an op that needs whole rows gets split ones, if a cut
+  /// falls inside a block of a quantised weight, or if the model is split
+  /// already.
   static mlir::FailureOr<ShardPlan> create(ir::ModelOp model, int64_t members);
 
   int64_t getMembers() const { return members; }
 
-  /// How a value's rows are split; null: they are not.
+  /// Returns how a value's rows are split, or null if they are not.
   const FeatureSplit *find(mlir::Value rows) const {
     auto found = splits.find(rows);
     return found == splits.end() ? nullptr : &found->second;
   }
-  /// How the rows that a product takes are split.
+  /// Returns how the input rows of a product are split, or null if they are
+  /// not.
   const FeatureSplit *findInput(ir::LinearOp linear) const {
     return find(linear.getInput());
   }
@@ -49,12 +51,13 @@ public:
     auto found = heads.find(op);
     return found == heads.end() ? nullptr : &found->second;
   }
-  /// Whether the product makes the logits.
+  /// Returns whether the product makes the split logits.
   bool isLogits(ir::LinearOp linear) const {
     return logits == linear.getResult();
   }
 
-  /// What is computed or kept at several members, and why.
+  /// Returns the ops that are computed, or whose data are kept, at several
+  /// members, each with the reason.
   llvm::ArrayRef<std::pair<mlir::Operation *, std::string>> getMissed() const {
     return missed;
   }
@@ -74,7 +77,7 @@ private:
   int64_t members;
   llvm::DenseMap<mlir::Value, FeatureSplit> splits;
   llvm::DenseMap<mlir::Operation *, HeadSplit> heads;
-  mlir::Value logits; ///< of the product that makes them; null: no such
+  mlir::Value logits; ///< result of the product if split, else null
   llvm::SmallVector<std::pair<mlir::Operation *, std::string>> missed;
 };
 

@@ -1,12 +1,12 @@
-//===- ShardTensors.cpp - splits a model over a group of devices ----------===//
+//===- ShardTensors.cpp - the pass that splits a model over a group -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Two steps: ShardPlan decides which rows are split and finds all that cannot
-// be, ModelSharder rewrites by that plan and cannot fail.
+// The pass has two steps: ShardPlan decides which rows are split and finds all
+// that cannot be; ModelSharder rewrites the model by that plan and cannot fail.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,14 +36,14 @@ using namespace sluice::ir;
 
 namespace {
 
-/// Makes the slices of weights, each once.
+/// Makes the slices of weights. Equal slices are made only once.
 class SliceMaker {
 public:
   SliceMaker(ModuleOp module, int64_t members)
       : symbols(module), members(members) {}
 
-  /// The value of a weight that is split along one dimension, before `user`;
-  /// null for none.
+  /// Returns the value of a weight that is split along one dimension, defined
+  /// before `user`. Returns null if `weight` is null.
   Value makeShard(Operation *user, Value weight, WeightDim dim,
                   const FeatureSplit &split);
 
@@ -84,7 +84,8 @@ FlatSymbolRefAttr SliceMaker::makeSlice(WeightOp weight, WeightDim dim,
       isRows ? bounds : DenseI64ArrayAttr(),
       isRows ? DenseI64ArrayAttr() : bounds, TypeAttr::get(type));
   ++slices;
-  // Behind the weight and the slices that it has already.
+  // The new slice is inserted behind the weight and the slices that the weight
+  // already has.
   Operation *behind = weight;
   while (auto next = dyn_cast_or_null<SliceOp>(behind->getNextNode()))
     behind = next;
@@ -115,7 +116,7 @@ Value SliceMaker::makeShard(Operation *user, Value weight, WeightDim dim,
 
 namespace {
 
-/// Rewrites a model by a plan: each op in place, with its member's sizes.
+/// Rewrites a model by a plan: each op in place, with the sizes of one member.
 class ModelSharder {
 public:
   ModelSharder(ModuleOp module, ModelOp model, const ShardPlan &plan)
@@ -176,7 +177,7 @@ void ModelSharder::splitInputs(LinearOp linear, const FeatureSplit &split) {
   WeightDim dim = linear.getTransposed() ? WeightDim::Rows : WeightDim::Columns;
   linear.getWeightMutable().assign(
       slices.makeShard(linear, linear.getWeight(), dim, split));
-  // Added once, to the sum.
+  // The bias must be added only once, so it is added to the sum.
   Value bias = linear.getBias();
   linear.getBiasMutable().clear();
   OpBuilder b(linear->getContext());
@@ -203,7 +204,7 @@ void ModelSharder::rewriteAttend(AttendOp op, const HeadSplit &heads) {
       CacheType::get(op.getContext(), heads.kvHeads(), heads.counts.headDim));
 }
 
-/// By now its operands are those of one member.
+/// Rewrites an op whose operands have been rewritten to those of one member.
 void ModelSharder::rewrite(Operation *op) {
   if (auto linear = dyn_cast<LinearOp>(op)) {
     if (const FeatureSplit *split = plan.find(linear.getResult()))
@@ -227,8 +228,8 @@ void ModelSharder::rewrite(Operation *op) {
   }
 }
 
-/// One of what is added, where that is a sum that nothing else uses, and the
-/// other rows; null for none.
+/// If one of the op's operands is an all-reduce without other uses, returns it
+/// and the other operand; else returns null.
 static std::pair<AllReduceOp, Value> takeSum(AddOp op) {
   Value lhs = op.getLhs(), rhs = op.getRhs();
   for (auto [rows, other] : {std::pair(rhs, lhs), std::pair(lhs, rhs)})
@@ -237,8 +238,8 @@ static std::pair<AllReduceOp, Value> takeSum(AddOp op) {
   return {};
 }
 
-/// Where two sums are added to the same rows, as in a parallel residual, makes
-/// them one: x + sum(a) + sum(b) is x + sum(a + b).
+/// Merges two sums that are added to the same rows, as in a parallel residual:
+/// x + sum(a) + sum(b) becomes x + sum(a + b).
 void ModelSharder::mergeSums(AddOp op) {
   auto [second, rest] = takeSum(op);
   auto inner = second ? rest.getDefiningOp<AddOp>() : AddOp();
@@ -313,7 +314,7 @@ public:
   }
 
 private:
-  /// Says what was done, as statistics and as remarks.
+  /// Reports what was done as statistics and remarks.
   void count(ModelOp model, const ShardPlan &plan,
              const ModelSharder &sharder) {
     productsSplit += sharder.products;

@@ -28,7 +28,7 @@ using namespace sluice::ir;
 // Workers
 //===----------------------------------------------------------------------===//
 
-/// The batch that is left at the end of a stage's body.
+/// Returns the batch at the end of a stage's body.
 static Value findLastBatch(Block &body, Value batch) {
   for (Operation &op : body) {
     if (auto checkpoint = dyn_cast<CheckpointOp>(op))
@@ -40,8 +40,9 @@ static Value findLastBatch(Block &body, Value batch) {
   return batch;
 }
 
-/// Moves the body of a stage or model into the worker: its arguments become
-/// what is received, its terminator's rows are sent.
+/// Moves the body of a stage or model into the worker. The body's arguments are
+/// replaced by what the worker receives, and the rows of its terminator are
+/// sent.
 static void moveBody(Region &from, WorkerOp worker, FlatSymbolRefAttr in,
                      FlatSymbolRefAttr out) {
   worker.getBody().takeBody(from);
@@ -63,8 +64,8 @@ static void moveBody(Region &from, WorkerOp worker, FlatSymbolRefAttr in,
   body.eraseArguments(0, body.getNumArguments());
 }
 
-/// Makes a stage what one member of its group does: with its parts of the
-/// weights, and its heads.
+/// Specialises a stage's body for one member of its group: with the member's
+/// slices of the weights and the member's heads.
 static void specialise(Region &body, int64_t member) {
   body.walk([&](Operation *op) {
     if (auto shard = dyn_cast<ShardOp>(op)) {
@@ -176,8 +177,8 @@ WorkerOp Splitter::makeWorker(StringRef name, Location loc,
   return worker;
 }
 
-/// The stage becomes a worker at its rank, or one at each of its ranks and a
-/// group of the stage's name.
+/// Turns the stage into a worker at its rank, or into a worker at each of its
+/// ranks and a group with the stage's name.
 void Splitter::makeStage(StageOp stage, ArrayRef<FlatSymbolRefAttr> at,
                          FlatSymbolRefAttr in, FlatSymbolRefAttr out) {
   b.setInsertionPoint(stage);
@@ -240,7 +241,7 @@ void Splitter::makeStages() {
   generate.getLaunch().setResultsAttr(hops.back());
 }
 
-/// The draft becomes a pipeline of one worker at the head's rank.
+/// Turns the draft into a pipeline of one worker at the head's rank.
 void Splitter::makeDraft() {
   SpeculateOp speculate = generate.getSpeculate();
   auto draft = symbols.lookup<ModelOp>(speculate.getDraft());
@@ -268,9 +269,9 @@ void Splitter::makeDraft() {
   speculate.removeStepRowsAttr();
 }
 
-/// Checks that there are stages to split and, where there is a draft, a model:
-/// what the phase `program` has in their place is not split again. Ranks send
-/// each other batches, so their steps are fused.
+/// Checks that the pipeline consists of stages and that the draft, if there is
+/// one, is a model, since workers cannot be split again. Their steps must be
+/// fused, because ranks send each other batches.
 static LogicalResult checkFrames(ModuleOp module, GenerateOp generate) {
   SymbolTable symbols(module);
   auto pipeline = symbols.lookup<PipelineOp>(generate.getTarget());

@@ -1,4 +1,4 @@
-//===- TokenizerDifference.cpp - what two tokenizers differ in ------------===//
+//===- TokenizerDifference.cpp - differences of two tokenizers ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ using namespace sluice;
 using namespace sluice::text;
 
 //===----------------------------------------------------------------------===//
-// What matters of each part, to compare
+// Comparable forms of the parts
 //===----------------------------------------------------------------------===//
 
 static auto key(const Merge &m) { return std::tie(m.left, m.right, m.result); }
@@ -45,7 +45,8 @@ static auto key(const AddedToken &t) {
 
 static std::string number(size_t value) { return std::to_string(value); }
 
-/// A placeholder, which makes a vocabulary as long as its table, is no token.
+/// Returns whether this is a token rather than a placeholder, which pads a
+/// vocabulary to the length of its table.
 static bool isToken(const Token &token) {
   return !token.text.empty() && token.type != TokenType::Unused;
 }
@@ -85,14 +86,15 @@ static std::string compareScores(const TokenizerSpec &draft,
     return "";
   size_t shared = std::min(draft.tokens.size(), target.tokens.size());
   for (size_t id = 0; id < shared; ++id)
-    // A GGUF file has them in single precision.
+    // Scores are compared in single precision because a GGUF file stores them
+    // so.
     if (float(draft.tokens[id].score) != float(target.tokens[id].score))
       return "token " + number(id) + ", " + quote(target.tokens[id].text) +
              ", has another score than the target's";
   return "";
 }
 
-/// Compares lists whose order matters.
+/// Compares two lists whose order matters.
 template <typename T>
 static std::string compareLists(const std::vector<T> &draft,
                                 const std::vector<T> &target,

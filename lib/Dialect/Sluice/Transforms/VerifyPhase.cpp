@@ -1,4 +1,4 @@
-//===- VerifyPhase.cpp - checks that a module is in a phase ---------------===//
+//===- VerifyPhase.cpp - the pass that checks a module's phase ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,36 +34,37 @@ using namespace sluice::ir;
 // Legal ops
 //===----------------------------------------------------------------------===//
 
-/// What all phases keep: references to the model's files.
+/// Returns whether the op refers to the model's files. All phases keep such
+/// ops.
 static bool isReference(Operation *op) {
   return isa<FileOp, WeightOp, TokenizerOp>(op);
 }
 
-/// What describes emitted code.
+/// Returns whether the op describes emitted code.
 static bool isOfKernels(Operation *op) {
   return isa<ProgramOp, DeploymentOp, ViewOp, GraphOp, WaitForPriorOp,
              StartDependentsOp>(op) ||
          op->hasTrait<BelongsInGraph>();
 }
 
-/// What a step consists of.
+/// Returns whether the op is part of a planned step.
 static bool isOfPlan(Operation *op) {
   return isa<StepOp, ResultsOp, BufferOp, CacheOp, RopeTableOp, BarrierOp,
              TaskInterface, TaskYieldOp, ReceivedRowsOp, SendRowsOp,
              RotationsOp, RotateOp, AddBiasOp, ToOperandOp>(op);
 }
 
-/// What stands between ranks.
+/// Returns whether the op describes ranks or what is between them.
 static bool isOfRanks(Operation *op) {
   return isa<RankOp, ChannelOp, GroupOp, WorkerOp, ReceiveOp, SendOp>(op);
 }
 
-/// What several devices do together.
+/// Returns whether the op splits work over the devices of a group.
 static bool isOfGroups(Operation *op) {
   return isa<SliceOp, ShardOp, AllReduceOp, AllGatherOp>(op);
 }
 
-/// What a request does with a pipeline.
+/// Returns whether the op says how a request uses a pipeline.
 static bool isOfRequests(Operation *op) {
   return isa<PipelineOp, GenerateOp, LaunchOp, SpeculateOp, VerifyOp, CommitOp,
              EmitOp, EndOp>(op);
@@ -105,7 +106,7 @@ static bool isLegalInKernels(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// What a phase is made of
+// Structure of a phase
 //===----------------------------------------------------------------------===//
 
 template <typename Op> static int64_t count(ModuleOp module) {
@@ -120,7 +121,7 @@ static LogicalResult verifyTokenizers(ModuleOp module, int64_t most) {
   return extra.emitOpError("is one too many: a model has at most one");
 }
 
-/// Checks that each of these takes a batch, or each a chunk.
+/// Checks that each `Frame` takes a batch if `fused`, else a chunk.
 template <typename Frame>
 static LogicalResult verifySteps(ModuleOp module, bool fused, StringRef phase) {
   for (auto frame : module.getOps<Frame>())
@@ -132,7 +133,7 @@ static LogicalResult verifySteps(ModuleOp module, bool fused, StringRef phase) {
   return success();
 }
 
-/// Checks that no model is one that several devices execute together.
+/// Checks that no model is split over several devices.
 static LogicalResult verifyAlone(ModuleOp module, StringRef phase) {
   for (auto model : module.getOps<ModelOp>())
     if (model.getTensorParallel())
@@ -154,8 +155,7 @@ static LogicalResult verifyModel(ModuleOp module) {
   return verifyTokenizers(module, models);
 }
 
-/// Checks that there is one head, and that the pipelines are those that it
-/// uses.
+/// Checks that there is one head and that it uses all pipelines.
 static LogicalResult verifyHead(ModuleOp module, StringRef phase) {
   if (count<GenerateOp>(module) != 1)
     return module.emitError()
@@ -174,7 +174,7 @@ static LogicalResult verifyHead(ModuleOp module, StringRef phase) {
   return verifyTokenizers(module, 1);
 }
 
-/// The stages or workers of a pipeline; of a group all its workers.
+/// Returns the stages or workers of a pipeline, with all workers of each group.
 static SmallVector<FlatSymbolRefAttr> namesOfStages(PipelineOp pipeline) {
   SmallVector<FlatSymbolRefAttr> names;
   for (auto name : pipeline.getStages().getAsRange<FlatSymbolRefAttr>()) {
@@ -188,7 +188,7 @@ static SmallVector<FlatSymbolRefAttr> namesOfStages(PipelineOp pipeline) {
   return names;
 }
 
-/// Checks that each stage or worker belongs to one pipeline.
+/// Checks that each stage or worker belongs to exactly one pipeline.
 template <typename Stage> static LogicalResult verifyMembers(ModuleOp module) {
   DenseMap<StringRef, StringRef> owner;
   for (auto pipeline : module.getOps<PipelineOp>())
@@ -221,8 +221,8 @@ static LogicalResult verifyPipeline(ModuleOp module) {
   return verifyMembers<StageOp>(module);
 }
 
-/// Checks that ranks are numbered in order, that the head is at the first, and
-/// that each has something to do.
+/// Checks that ranks are numbered in order, that the head is at the first one,
+/// and that each rank has work.
 static LogicalResult verifyRanks(ModuleOp module, Operation *head,
                                  StringRef headRank,
                                  const llvm::StringSet<> &used) {
@@ -292,7 +292,7 @@ static LogicalResult verifyPlan(ModuleOp module) {
 }
 
 static LogicalResult verifyKernels(ModuleOp module) {
-  // One with a counterpart shares its place.
+  // A program with a counterpart counts together with it.
   int64_t deployments = count<DeploymentOp>(module);
   int64_t programs =
       llvm::count_if(module.getOps<ProgramOp>(), [](ProgramOp program) {

@@ -1,4 +1,4 @@
-//===- RopeFrequencies.h - what a rope op multiplies positions by ---------===//
+//===- RopeFrequencies.h - the frequencies of a rope op -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,16 +15,19 @@ namespace sluice::ir {
 
 class RopeOp;
 
-/// What the interpreter and every lowering of `sluice.rope` compute with.
+/// The numbers that the interpreter and every lowering of `sluice.rope` compute
+/// with.
 struct RopeFrequencies {
-  /// One for each pair: inverse[rotary_dim / 2]. Radians per position.
+  /// The frequency of each rotated pair, in radians per position:
+  /// inverse[rotary_dim / 2].
   llvm::SmallVector<float> inverse;
   /// Multiplies the cosines and sines.
   float attentionFactor = 1.0f;
 };
 
-/// Frequencies with the op's base and scaling. `factors` are the values of the
-/// op's operand `factors`, one for each pair, or empty where it has none.
+/// Returns the frequencies for the op's base and scaling. `factors` holds the
+/// values of the op's operand `factors`, one for each pair; it is empty if the
+/// op has no such operand.
 RopeFrequencies computeRopeFrequencies(RopeOp op,
                                        llvm::ArrayRef<float> factors);
 

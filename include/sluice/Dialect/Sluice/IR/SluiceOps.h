@@ -21,28 +21,32 @@
 
 namespace sluice::ir {
 
-/// The longest tree of guesses, and the most guesses for one row's next token.
+/// The greatest depth of a tree of guesses, and the most guesses for the token
+/// after one row.
 constexpr int64_t maxGuessDepth = 1024, maxGuessWidth = 64;
-/// The longest that a stretch between checkpoints may be allowed: a day, in
-/// microseconds.
+/// The greatest value of an option that limits a stretch between checkpoints: a
+/// day, in microseconds.
 constexpr int64_t maxLatencyMicros = 86'400'000'000;
-/// Products are cut where the columns of micro-kernels' panels end.
+/// A product may be cut only at multiples of so many columns, where the panels
+/// of the micro-kernels end.
 constexpr int64_t columnUnit = 16;
 
-/// Of a generated kernel: how many blocks compute a row, where these are
-/// several.
+/// Names the attribute of a generated kernel that says how many thread blocks
+/// compute one row. A kernel with one block for each row does not have it.
 constexpr llvm::StringLiteral rowBlocksAttrName = "sluice.row_blocks";
 
-/// What ops have effects on. Rejected guesses are undone in the cache, and rows
-/// in flight that died are dropped; what the user has seen cannot be undone.
+/// The resources that ops have side effects on. Effects on the cache and on
+/// rows in flight can be undone when guesses are rejected; effects that the
+/// user has seen cannot.
 struct CacheResource : mlir::SideEffects::Resource::Base<CacheResource> {
   llvm::StringRef getName() final { return "Cache"; }
 };
-/// What the members of a group have in common: they meet in one order.
+/// Stands for the members' meeting in collectives, which all members of a group
+/// must execute in the same order.
 struct GroupResource : mlir::SideEffects::Resource::Base<GroupResource> {
   llvm::StringRef getName() final { return "Group"; }
 };
-/// Rows in flight, and what is confirmed of their request.
+/// Stands for the rows in flight and the confirmed part of their requests.
 struct RunResource : mlir::SideEffects::Resource::Base<RunResource> {
   llvm::StringRef getName() final { return "Run"; }
 };
@@ -50,24 +54,25 @@ struct UserResource : mlir::SideEffects::Resource::Base<UserResource> {
   llvm::StringRef getName() final { return "User"; }
 };
 
-/// Of ops that stand in a `sluice.graph`: they append work of the device, or
-/// give the address of something there.
+/// Marks an op that may stand in a `sluice.graph`: it appends work to the
+/// device's graph or yields an address on the device.
 template <typename ConcreteOp>
 class BelongsInGraph
     : public mlir::OpTrait::TraitBase<ConcreteOp, BelongsInGraph> {};
 
-/// Says of a task whose layer of the model it is.
+/// Names the attribute of a task that holds the number of the model's layer
+/// that the task belongs to.
 constexpr llvm::StringLiteral taskLayerAttrName = "layer";
 
 /// The records of a buffer, or the positions of a cache, that one thread of a
 /// task accesses.
 enum class AccessExtent {
-  Rows,    // those of its share of the rows
-  Outputs, // those of its share of the outputs
+  Rows,    // those of the thread's share of the rows
+  Outputs, // those of the thread's share of the outputs
   All,     // any
 };
 
-/// What a task reads or writes in memory.
+/// An access of a task to memory.
 struct MemoryAccess {
   mlir::Value memory; // a buffer or a cache
   AccessExtent extent;
@@ -76,25 +81,26 @@ struct MemoryAccess {
 
 class PlanTargetInterface;
 
-/// Fewest and most members of a tensor-parallel group.
+/// The fewest and the most members of a tensor-parallel group.
 constexpr int64_t minMembers = 2, maxMembers = 256;
 
-/// The `sluice.model`, `sluice.stage` or `sluice.worker` that the op stands in;
-/// null in none.
+/// Returns the `sluice.model`, `sluice.stage` or `sluice.worker` that contains
+/// the op, or null.
 mlir::Operation *getFrame(mlir::Operation *op);
 
-/// How many members execute a frame together; 1: it is of no group. Of a
-/// worker: of its group.
+/// Returns the number of members that execute a frame together: for a worker,
+/// the members of its group. Returns 1 for a frame without a group.
 int64_t getMembers(mlir::Operation *frame);
 
-/// Whether a `sluice.model`, `sluice.stage` or `sluice.worker` takes a batch:
-/// rows of any sequences, and not the chunk of one.
+/// Returns whether a `sluice.model`, `sluice.stage` or `sluice.worker` takes a
+/// batch (rows of any sequences) rather than a chunk (rows of one sequence).
 bool isFused(mlir::Operation *frame);
 
-/// Checks that it does; the error says which pass comes first.
+/// Checks that the frame takes a batch. The error names the pass to run first.
 mlir::LogicalResult requireFused(mlir::Operation *frame);
 
-/// Bytes of one row of every operand and result of `op` that is rows.
+/// Returns the bytes of one row, summed over the operands and results of `op`
+/// that are rows.
 int64_t getOperandAndResultBytesPerRow(mlir::Operation *op);
 
 } // namespace sluice::ir
@@ -108,11 +114,11 @@ int64_t getOperandAndResultBytesPerRow(mlir::Operation *op);
 
 namespace sluice::ir {
 
-/// The `sluice.worker` that a stage of a pipeline is, or the first one of the
-/// `sluice.group` that it is; null where `stage` is neither.
+/// Returns `stage` if it is a `sluice.worker`, its first worker if it is a
+/// `sluice.group`, and null otherwise.
 WorkerOp getFirstWorker(mlir::Operation *stage);
 
-/// All workers of a `sluice.group`, in order.
+/// Returns the workers of a `sluice.group`, in order.
 llvm::SmallVector<WorkerOp> getWorkers(GroupOp group);
 
 } // namespace sluice::ir

@@ -23,30 +23,33 @@
 
 namespace sluice::ir {
 
-/// What the rows of a step are: !sluice.chunk (one sequence's) or !sluice.batch
-/// (any sequences').
+/// Returns whether `type` describes the rows of a step: !sluice.chunk (rows of
+/// one sequence) or !sluice.batch (rows of any sequences).
 bool isStepRows(mlir::Type type);
-/// tensor<?xNxf32>: rows of N features, N at most 2^24.
+/// Returns whether `type` is tensor<?xNxf32>: rows of N features, where N is at
+/// most 2^24.
 bool isRows(mlir::Type type);
-/// A static tensor of rank 1 of f32, f16 or bf16.
+/// Returns whether `type` is a static tensor of rank 1 of f32, f16 or bf16.
 bool isVectorWeight(mlir::Type type);
-/// A static tensor of rank 2 of f32, f16, bf16 or !sluice.block.
+/// Returns whether `type` is a static tensor of rank 2 of f32, f16, bf16 or
+/// !sluice.block.
 bool isMatrixWeight(mlir::Type type);
 
-/// The features of a row: N of tensor<?xNxf32>.
+/// Returns the number of features of a row: N of tensor<?xNxf32>.
 int64_t getWidth(mlir::Type rows);
 
-/// The type of a buffer's rows: tensor<?xNxf32>.
+/// Returns the type of a buffer's rows: tensor<?xNxf32>.
 mlir::RankedTensorType getRowsType(BufferType buffer);
 
-/// The format of a weight's elements. The type must be a weight's.
+/// Returns the format of a weight's elements. `weight` must be the type of a
+/// weight.
 ElementFormat getElementFormat(mlir::RankedTensorType weight);
 
-/// The element type that stands for a format: f32, f16, bf16 or
+/// Returns the element type that stands for a format: f32, f16, bf16 or
 /// !sluice.block<...>.
 mlir::Type getElementType(mlir::MLIRContext *context, ElementFormat format);
 
-/// The runtime's name for the same format.
+/// Returns the runtime's name for a format.
 inline Format toFormat(ElementFormat format) {
   return static_cast<Format>(format);
 }
@@ -57,8 +60,8 @@ static_assert(static_cast<uint32_t>(Format::F32) ==
               static_cast<uint32_t>(Format::E4M3) ==
                   static_cast<uint32_t>(ElementFormat::E4M3));
 
-/// Bytes of a weight in a format; nullopt where a row is not a whole number of
-/// blocks or the count overflows.
+/// Returns the bytes of a weight in a format, or nullopt if a row is not a
+/// whole number of blocks or the count overflows.
 std::optional<uint64_t> getWeightBytes(mlir::RankedTensorType weight,
                                        ElementFormat format);
 

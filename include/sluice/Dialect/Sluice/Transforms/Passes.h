@@ -1,4 +1,4 @@
-//===- Passes.h - passes inside the dialect sluice ------------------------===//
+//===- Passes.h - passes within the dialect sluice ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
