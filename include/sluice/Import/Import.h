@@ -1,4 +1,4 @@
-//===- Import.h - from a model's files to the dialect ---------------------===//
+//===- Import.h - import of a model's files as MLIR -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,22 +18,23 @@
 namespace sluice {
 
 struct ImportOptions {
-  /// "q8_0", "q4_0" or "e4m3": the format that the token table and the weights
-  /// of linear layers are computed in. Whoever loads them quantises them; they
-  /// must be stored as f32, f16 or bf16, or in that very format, in rows of
-  /// whole blocks. Other weights stay as they are. Empty: all stay.
+  /// The format in which the token table and the weights of linear layers are
+  /// computed: "q8_0", "q4_0" or "e4m3". They are quantised when they are
+  /// loaded, and must be stored as f32, f16 or bf16, or already in this format,
+  /// in rows of whole blocks. Other weights keep their format; if empty, all
+  /// weights do.
   std::string quantize;
 };
 
-/// Imports a GGUF file, or a Hugging Face folder where `path` is one, as a
-/// module of the phase `model`. Reads headers and a sample of each file for its
-/// identity; weights become references. Paths in the module are absolute.
+/// Imports a GGUF file, or a Hugging Face model if `path` is a folder, as a
+/// module of the phase `model`. Reads headers, and samples of each file for its
+/// identity; weights become references. Paths in the module are absolute. The
+/// module is verified. Loads the dialect into `context`.
 ///
-/// Errors are one line, "path: place: reason": a path that means another file
-/// to the next process (/dev/stdin), everything malformed, unknown or not
-/// supported, tensors that are missing, left over or of another shape than the
-/// configuration asks for. The module is verified. Loads the dialect into
-/// `context`.
+/// An error is one line, "path: place: reason". Fails on a path that means
+/// another file in another process (/dev/stdin), on anything malformed, unknown
+/// or not supported, and on tensors that are missing, unused or of another
+/// shape than the configuration asks for.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 importModel(const std::string &path, const ImportOptions &options,
             mlir::MLIRContext *context);

@@ -1,4 +1,4 @@
-//===- ImportTokenizer.h - the tokenizer a module refers to ---------------===//
+//===- ImportTokenizer.h - reader of a module's tokenizer -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,10 +14,10 @@
 
 namespace sluice {
 
-/// Reads the tokenizer that `op` refers to from the model's file. Errors: the
+/// Reads the tokenizer that `op` refers to from the model's file. Fails if the
 /// file is missing, has changed since the model was imported, or describes a
-/// tokenizer that is malformed or not supported. `warnings`, where it is not
-/// null, gets a line for each thing that the files say and that is left out.
+/// tokenizer that is malformed or not supported. Adds a line to `warnings`,
+/// unless it is null, for each setting of the files that is ignored.
 Expected<text::TokenizerSpec>
 readTokenizer(ir::TokenizerOp op, std::vector<std::string> *warnings = nullptr);
 

@@ -1,4 +1,4 @@
-//===- Architectures.h - the architectures' descriptions ------------------===//
+//===- Architectures.h - the supported architectures ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

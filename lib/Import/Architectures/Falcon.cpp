@@ -1,12 +1,12 @@
-//===- Falcon.cpp - the architecture falcon, all its forms ----------------===//
+//===- Falcon.cpp - the architecture falcon, in all its variants ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The old decoder has one norm (or, serial, two) and either one key head or as
-// many as heads; the new one groups heads and has one norm or two.
+// The old decoder has one norm (two if it is serial) and either one key head or
+// as many as query heads. The new decoder groups heads and has one norm or two.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,19 +20,21 @@ namespace {
 void readGGUF(Options &options, ModelConfig &config) {
   config.norm = NormKind::Layer;
   config.epsilon = options.number("attention.layer_norm_epsilon");
-  // The opener sees by the tensor attn_norm_2 whether there are two norms.
+  // ModelFiles changes this if the file has the tensor attn_norm_2, that is two
+  // norms.
   config.residual = Residual::ParallelOneNorm;
   config.qkv = QKVLayout::Concat;
   config.activation = Activation::Gelu;
   readRopeGGUF(options, config);
 }
 
-/// The old decoder's query, key and value lie as q...qkv or as qkv, qkv, ...
+/// Reads the keys of the old decoder, whose queries, keys and values are stored
+/// as q...qkv or as qkv, qkv, ...
 void readOldDecoder(Options &options, ModelConfig &config) {
   bool isParallel = options.flag("parallel_attn", true);
   config.residual = isParallel ? Residual::ParallelOneNorm : Residual::Serial;
   if (options.flag("multi_query", true)) {
-    // num_kv_heads has no meaning here, and files set it to anything.
+    // num_kv_heads has no meaning here and can have any value in files.
     config.keyValueHeads = 1;
     config.qkv = QKVLayout::Concat;
     return;
@@ -52,7 +54,7 @@ void readNewDecoder(Options &options, ModelConfig &config) {
   config.residual =
       norms == 2 ? Residual::ParallelTwoNorms : Residual::ParallelOneNorm;
   config.qkv = QKVLayout::Grouped;
-  // Neither says anything about the new decoder.
+  // These have no meaning for the new decoder.
   options.ignore({"multi_query", "parallel_attn"});
 }
 
@@ -71,12 +73,13 @@ void readHuggingFace(Options &options, ModelConfig &config) {
   readTied(options, config, true);
   readRope(options, config);
   requireFullRotary(options);
-  // What ffn_hidden_size was made from.
+  // ffn_hidden_size was computed from this.
   options.ignore({"ff_factor"});
   if (options.flag("alibi", false)) {
     config.position = PositionKind::Alibi;
-    // Falcon adds alibi's bias before it scales the scores. That transformers
-    // rounds the bias to bfloat16 is left out: it is exact up to position 256.
+    // Falcon adds ALiBi's bias before it scales the scores. Transformers also
+    // rounds the bias to bfloat16, which is not done here; up to position 256
+    // it makes no difference.
     config.alibiScale = config.attentionScale;
   }
   if (options.flag("new_decoder_architecture", false))

@@ -45,7 +45,8 @@ void readHuggingFace(Options &options, ModelConfig &config) {
   if (!options.flag("scale_attn_weights", true))
     config.attentionScale = 1;
   config.scaleByLayer = options.flag("scale_attn_by_inverse_layer_idx", false);
-  // Computes scores in float32, as we always do; n_ctx is n_positions again.
+  // The first key asks for scores in float32, in which Sluice always computes
+  // them; n_ctx repeats n_positions.
   options.ignore({"reorder_and_upcast_attn", "n_ctx"});
 }
 
@@ -68,7 +69,7 @@ const Architecture &importer::gpt2() {
                            .down = "mlp.c_proj",
                            .lastNorm = "ln_f",
                            .output = "lm_head",
-                           // The causal mask, and what it masks with.
+                           // The causal mask and the value for masked scores.
                            .unused = {"attn.bias", "attn.masked_bias"}},
       .readGGUF = readGGUF,
       .readHuggingFace = readHuggingFace};

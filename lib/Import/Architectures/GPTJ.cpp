@@ -41,13 +41,13 @@ void readHuggingFace(Options &options, ModelConfig &config) {
       readActivation(options, "activation_function", "gelu_new");
   config.feedForwardBias = config.outputBias = Bias::Required;
   config.rope.dimensions = options.count("rotary_dim", 64);
-  // It would turn as many features as the model is wide.
+  // Null would rotate as many features as the model is wide.
   if (options.isGiven("rotary_dim") && !options.has("rotary_dim"))
     options.refuse("rotary_dim", "null is not supported");
   readTied(options, config, false);
   options.mustBeFlag("rotary", true);
   options.mustBeFlag("scale_attn_weights", true);
-  // n_positions again.
+  // This repeats n_positions.
   options.ignore({"n_ctx"});
 }
 
@@ -70,7 +70,7 @@ const Architecture &importer::gptj() {
                            .down = "mlp.fc_out",
                            .lastNorm = "ln_f",
                            .output = "lm_head",
-                           // The causal mask, and what it masks with.
+                           // The causal mask and the value for masked scores.
                            .unused = {"attn.bias", "attn.masked_bias"}},
       .readGGUF = readGGUF,
       .readHuggingFace = readHuggingFace};

@@ -65,8 +65,9 @@ const Architecture &importer::gptNeoX() {
                            .down = "mlp.dense_4h_to_h",
                            .lastNorm = "final_layer_norm",
                            .output = "embed_out",
-                           // The causal mask, what it masks with, and rope's
-                           // frequencies, which the options give as well.
+                           // The causal mask, the value for masked scores, and
+                           // rope's frequencies, which the options give as
+                           // well.
                            .unused = {"attention.bias", "attention.masked_bias",
                                       "attention.rotary_emb.inv_freq"}},
       .readGGUF = readGGUF,

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// GGUF files hold query and key rows reordered so that rope's pairs are
-// neighbours; Hugging Face's pair a head's halves.
+// GGUF files hold query and key rows in an order in which rope's pairs are
+// neighbours. Hugging Face's files pair the halves of a head.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ void readGGUF(Options &options, ModelConfig &config) {
 }
 
 void readMistralWindow(Options &options, ModelConfig &config) {
-  // Where the key is absent the window is 4096; a null key says there is none.
+  // If the key is absent, the window is 4096; null means that there is none.
   bool isNull =
       options.isGiven("sliding_window") && !options.has("sliding_window");
   if (!isNull)
@@ -52,7 +52,7 @@ void readHuggingFace(Options &options, ModelConfig &config) {
     config.queryKeyValueBias = config.attentionOutputBias = Bias::Required;
   if (options.flag("mlp_bias", false))
     config.feedForwardBias = Bias::Required;
-  // How training split its matrices: the sums are the same.
+  // This says how training split its matrices. The sums are the same.
   options.ignore({"pretraining_tp"});
 }
 

@@ -23,8 +23,9 @@ void readGGUF(Options &options, ModelConfig &config) {
   readRopeGGUF(options, config);
 }
 
-/// With use_sliding_window, layers from max_window_layers on have a window,
-/// unless layer_types says it of each. A window of null is none.
+/// Reads the layers' windows. With use_sliding_window, the layers from
+/// max_window_layers on have a window, unless layer_types says it for each
+/// layer. A window of null means none.
 void readWindows(Options &options, ModelConfig &config) {
   bool isNull =
       options.isGiven("sliding_window") && !options.has("sliding_window");
@@ -68,7 +69,8 @@ const Architecture &importer::qwen2() {
   static const Architecture description = {.name = "qwen2",
                                            .modelTypes = {"qwen2"},
                                            .ggufNames = ggufTensorNames(),
-                                           // Llama's names, biases apart.
+                                           // The names are Llama's; the biases
+                                           // are Qwen2's own.
                                            .huggingFaceNames =
                                                llama().huggingFaceNames,
                                            .readGGUF = readGGUF,

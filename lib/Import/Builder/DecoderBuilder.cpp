@@ -1,4 +1,4 @@
-//===- DecoderBuilder.cpp - the IR of a decoder model ---------------------===//
+//===- DecoderBuilder.cpp - builder of a decoder model's IR ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -104,7 +104,7 @@ Value DecoderBuilder::output(Value hidden, Value chunk) {
                               weight, bias, /*transposed=*/false);
 }
 
-/// Whether the token table is the output layer's weight as well.
+/// Returns whether the token table is also the output layer's weight.
 bool DecoderBuilder::isTied() {
   std::string own = std::string(names.output) + ".weight";
   const StoredTensor *output = model.find(own);
@@ -112,8 +112,8 @@ bool DecoderBuilder::isTied() {
     return config.tied != Tied::No;
   if (config.tied == Tied::IfNoOutput)
     return false;
-  // Some files hold the table twice. If the copies differ it is not clear
-  // which one the model is meant to use.
+  // Some files hold the table twice. If the copies differ, it is unclear which
+  // one the model should use.
   const StoredTensor *table = model.find(std::string(names.prefix) +
                                          std::string(names.tokens) + ".weight");
   if (table && (output->bytes != table->bytes ||

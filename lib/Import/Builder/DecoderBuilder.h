@@ -1,4 +1,4 @@
-//===- DecoderBuilder.h - the IR of a decoder model -----------------------===//
+//===- DecoderBuilder.h - builder of a decoder model's IR -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,8 @@
 
 namespace sluice::importer {
 
-/// Builds the `sluice.model` of a configuration, layer by layer. Errors are the
-/// weight table's.
+/// Builds the `sluice.model` of a configuration, layer by layer. Errors are
+/// kept in the weight table.
 class DecoderBuilder {
 public:
   DecoderBuilder(const ModelFiles &model, WeightTable &weights,
@@ -49,7 +49,7 @@ private:
   Value feedForward(int64_t index, Value input);
 
   Value norm(const std::string &name, Value input);
-  /// A linear layer of the weight `name`.weight, and its bias.
+  /// Builds a linear layer of the weight `name`.weight, and its bias.
   Value linear(const std::string &name, Value input, int64_t out, Bias bias,
                bool transposed);
   Value add(Value lhs, Value rhs);

@@ -1,4 +1,4 @@
-//===- Import.cpp - from a model's files to the dialect -------------------===//
+//===- Import.cpp - import of a model's files as MLIR ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,10 +23,10 @@ using namespace sluice::importer;
 
 namespace fs = std::filesystem;
 
-/// Whether the path leads through a table of open files, as /dev/stdin does: to
-/// another process it means another file.
+/// Returns whether the path leads through a process's table of open files, as
+/// /dev/stdin does. In another process such a path means another file.
 static bool namesOpenFile(const std::string &path) {
-  constexpr int maxLinks = 40; // as Linux
+  constexpr int maxLinks = 40; // as in Linux
   fs::path current = path;
   for (int links = 0; links < maxLinks; ++links) {
     std::error_code error;
@@ -44,9 +44,9 @@ static bool namesOpenFile(const std::string &path) {
   return false;
 }
 
-/// Adds to the tokens that end a text those of the tokenizer and those that end
-/// a turn in its chat templates. What is wrong with one of these is said where
-/// it is used.
+/// Adds to the model's end-of-text tokens those of the tokenizer and those that
+/// end a turn in its chat templates. Ignores errors in templates, which are
+/// reported when a template is used.
 static void addEndTokens(ir::ModelOp model, const text::Tokenizer &tokenizer) {
   const text::TokenizerSpec &spec = tokenizer.spec();
   llvm::SetVector<int64_t> ends;
@@ -64,8 +64,8 @@ static void addEndTokens(ir::ModelOp model, const text::Tokenizer &tokenizer) {
   model.setEosTokens(ends.getArrayRef());
 }
 
-/// Reads the module's tokenizer. One that cannot be read or run is taken out,
-/// with a warning: the model takes and gives token ids then.
+/// Reads the module's tokenizer. Removes a tokenizer that cannot be read or
+/// run, with a warning; the model then takes and returns token ids.
 static void settleTokenizer(ir::ModelOp model, ir::TokenizerOp op) {
   std::vector<std::string> warnings;
   Expected<text::TokenizerSpec> spec = readTokenizer(op, &warnings);
@@ -91,7 +91,8 @@ sluice::importModel(const std::string &path, const ImportOptions &options,
       quantize != Format::Q4_0 && quantize != Format::E4M3)
     return failure("--quantize: ", quote(options.quantize),
                    " is not supported (q8_0, q4_0 and e4m3 are)");
-  // The module and its executable open the files again.
+  // The path must be valid later, when the module or its executable opens the
+  // files again.
   if (namesOpenFile(path))
     return failure(path, ": is not a place where the model's file can be found "
                          "later: give the path of the file itself");

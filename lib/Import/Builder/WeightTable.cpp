@@ -19,7 +19,7 @@ using namespace sluice::importer;
 
 namespace {
 
-/// "[512, 64]"
+/// Returns "[512, 64]".
 std::string shapeText(llvm::ArrayRef<int64_t> shape) {
   std::string text = "[";
   for (int64_t dim : shape)
@@ -27,14 +27,14 @@ std::string shapeText(llvm::ArrayRef<int64_t> shape) {
   return text + "]";
 }
 
-/// Rows and columns of a tensor of scales.
+/// Returns the rows and columns of a tensor of scales.
 std::pair<int64_t, int64_t> scalesShape(llvm::ArrayRef<int64_t> shape) {
   int64_t rows = shape.empty() ? 1 : shape[0];
   return {rows, shape.size() > 1 ? shape[1] : 1};
 }
 
-/// Whether each scale is a magnitude, and all of e4m3's numbers times it are
-/// numbers.
+/// Returns whether each scale is positive and its product with the largest e4m3
+/// number is finite.
 bool areUsable(Format format, std::span<const uint8_t> bytes) {
   std::vector<float> scales(bytes.size() /
                             size_t(formatInfo(format).blockBytes));
@@ -72,7 +72,8 @@ void WeightTable::fail(const Status &status) {
     firstError = status;
 }
 
-/// What a weight is computed in: as it is stored, unless it is to be quantised.
+/// Returns the format in which a weight is computed: the stored one, unless it
+/// is to be quantised.
 Expected<Format> WeightTable::computedFormat(Format stored,
                                              llvm::ArrayRef<int64_t> shape,
                                              TensorUse use) const {
@@ -103,7 +104,7 @@ WeightTable::typeOf(const StoredTensor &tensor, llvm::ArrayRef<int64_t> shape,
   if (!tensor.format)
     return failure("elements of type ", quote(tensor.type),
                    " are not supported (F32, F16, BF16 and F8_E4M3 are)");
-  // Numbers whose scales lie apart.
+  // These numbers have their scales in another tensor.
   bool isE4M3 = tensor.format == Format::E4M3;
   bool needsPlain = use == TensorUse::Vector || use == TensorUse::Transposed ||
                     (isE4M3 && use != TensorUse::Linear);
@@ -162,7 +163,7 @@ WeightTable::declareScales(const StoredTensor &tensor) {
   return mlir::FlatSymbolRefAttr::get(context, scales->name);
 }
 
-/// Finds the tensor and writes its `sluice.weight`; null on an error.
+/// Finds the tensor and makes its `sluice.weight`. Returns null on an error.
 mlir::RankedTensorType WeightTable::declare(const std::string &name,
                                             llvm::ArrayRef<int64_t> shape,
                                             TensorUse use) {

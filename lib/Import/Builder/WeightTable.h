@@ -17,47 +17,49 @@
 
 namespace sluice::importer {
 
-/// What a weight is used for; decides whether it may be quantised.
+/// The use of a weight, which decides whether it may be quantised.
 enum class TensorUse {
   Vector,     ///< norms, biases: a row
-  Rows,       ///< a table that rows are taken from and that stays as it is
-  Tokens,     ///< a table of tokens' rows, which may be a product's weight too
+  Rows,       ///< a table from which rows are taken; never quantised
+  Tokens,     ///< the table of tokens, which may also be a product's weight
   Linear,     ///< [out, in]
   Transposed, ///< [in, out]
 };
 
-/// Makes a `sluice.weight` for each tensor that is used and remembers which
-/// were. The first error is kept; after it every weight is a stand-in, so that
-/// building can go on without looking.
+/// Makes a `sluice.weight` for each tensor that is used and remembers the used
+/// tensors. Keeps the first error; after an error every weight is a stand-in,
+/// so that the caller can continue without checking.
 class WeightTable {
 public:
-  /// `quantize`: what linear layers are to be computed in, if not as stored.
+  /// `quantize` is the format to compute linear layers in, unless they keep the
+  /// stored one.
   WeightTable(const ModelFiles &model, std::optional<Format> quantize,
               mlir::MLIRContext *context)
       : model(model), quantize(quantize), moduleBuilder(context) {}
 
-  /// Declares the files that weights (and the tokenizer) refer to in front of
-  /// `op`, which is where weights will be declared, too.
+  /// Declares the files of weights and tokenizer before `op`. Weights will be
+  /// declared there, too.
   void declareFilesBefore(mlir::Operation *op);
 
   bool contains(std::string_view name) const { return model.find(name); }
 
-  /// The value of a weight, at the builder's place. The shape is what the
-  /// configuration asks for.
+  /// Returns the value of a weight, which is defined at the builder's insertion
+  /// point. `shape` is the shape that the configuration asks for.
   mlir::Value get(mlir::OpBuilder &builder, const std::string &name,
                   llvm::ArrayRef<int64_t> shape, TensorUse use);
 
   /// Marks a tensor as known, though the module does not use it.
   void markUsed(std::string_view name) { types.try_emplace(name); }
 
-  /// Makes that the error, unless there already is one.
+  /// Makes `status` the error, unless there is one already.
   void fail(const Status &status);
 
-  /// The first error, or a tensor of the files that was not used.
+  /// Returns the first error, or else an error about a tensor of the files that
+  /// was not used.
   Status finish() const;
 
 private:
-  /// Errors name the tensor, not its file.
+  /// Returns the type of a tensor's weight. An error does not name the tensor.
   Expected<mlir::RankedTensorType> typeOf(const StoredTensor &tensor,
                                           llvm::ArrayRef<int64_t> shape,
                                           TensorUse use);
@@ -75,7 +77,8 @@ private:
   const ModelFiles &model;
   std::optional<Format> quantize;
   mlir::OpBuilder moduleBuilder;
-  /// The declared weights' types; null for a tensor that is only known.
+  /// The declared weights' types; null for a tensor that was only marked as
+  /// used.
   llvm::StringMap<mlir::RankedTensorType> types;
   Status firstError;
 };

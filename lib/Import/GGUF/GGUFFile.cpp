@@ -1,11 +1,11 @@
-//===- GGUFFile.cpp - reading GGUF model files ----------------------------===//
+//===- GGUFFile.cpp - reader of GGUF model files --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Looking up and converting what GGUFParser.cpp has checked.
+// Looks up and converts the values that GGUFParser.cpp has checked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,8 +41,8 @@ template <typename T> T load(const uint8_t *bytes) {
   return value;
 }
 
-/// The integer of `type` at `bytes`; nothing for other types and for values
-/// beyond int64_t.
+/// Returns the integer of `type` at `bytes`, or nothing for other types and for
+/// values beyond int64_t.
 std::optional<int64_t> loadInt(ValueType type, const uint8_t *bytes) {
   switch (type) {
   case ValueType::UInt8:
@@ -164,7 +164,8 @@ const MetadataValue *GGUFFile::find(std::string_view key) const {
 
 namespace {
 
-/// The value of `key` through `read`, where there is one.
+/// Returns the value of `key`, converted by `read`, or nothing if the key is
+/// absent.
 template <typename T>
 Expected<std::optional<T>> typed(const GGUFFile &file, std::string_view key,
                                  std::optional<T> (MetadataValue::*read)()

@@ -1,4 +1,4 @@
-//===- GGUFParser.cpp - checking a GGUF file's bytes ----------------------===//
+//===- GGUFParser.cpp - checks of a GGUF file's bytes ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,8 +8,9 @@
 // Layout (little-endian; string = uint64 length, bytes):
 //   "GGUF" u32 version, u64 tensors, u64 entries
 //   entries: string key, u32 type, value; an array is u32 type, u64 count,
-//   values tensors: string name, u32 dims, u64 dim..., u32 type, u64 offset
-//   padding to the alignment, then tensor data, which offsets count from
+//     values
+//   tensors: string name, u32 dims, u64 dim..., u32 type, u64 offset
+//   padding to the alignment, then tensor data, from which offsets count
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,11 +33,11 @@ namespace {
 
 constexpr uint64_t longestKey = 65535;
 constexpr uint32_t maxDimensions = 4;
-// The least an entry and a tensor's description can take up.
+// The fewest bytes of an entry and of a tensor's description.
 constexpr uint64_t minEntryBytes = 8 + 1 + 4 + 1;
 constexpr uint64_t minTensorBytes = 8 + 1 + 4 + 8 + 4 + 8;
 
-/// A tensor type of the file format, and ours for it where it is supported.
+/// A tensor type of the file format, with Sluice's format if it is supported.
 struct TensorType {
   uint32_t number;
   std::string_view name;
@@ -243,7 +244,8 @@ Status GGUFParser::parseArray(MetadataValue &value, const std::string &place) {
   value.strings.reserve(value.count);
   for (uint64_t i = 0; i < value.count; ++i) {
     std::string_view text;
-    // The place is only spelled out on failure: there are many strings.
+    // The string's number is added only on failure, since there are many
+    // strings.
     if (Status s = readString(text, place); !s.ok())
       return failure(s.message(), " (string ", i, ")");
     value.strings.push_back(text);
@@ -309,7 +311,7 @@ Status GGUFParser::parseDimensions(TensorInfo &info, const std::string &place) {
   return {};
 }
 
-/// Makes offsets absolute and checks that every tensor has its own bytes.
+/// Makes offsets absolute and checks that tensors do not share bytes.
 Status GGUFParser::placeTensors() {
   if (file.infos.empty())
     return {};

@@ -1,4 +1,4 @@
-//===- GGUFParser.h - checking a GGUF file's bytes ------------------------===//
+//===- GGUFParser.h - checks of a GGUF file's bytes -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,15 +15,16 @@
 
 namespace sluice::gguf {
 
-/// Bytes of one value of a scalar type; 0 for strings and arrays.
+/// Returns the bytes of one value of a scalar type, or 0 for strings and
+/// arrays.
 uint64_t valueTypeBytes(ValueType type);
 
-/// Walks the bytes of a file from its front and fills a GGUFFile.
+/// Reads the bytes of a file from the front, checks them and fills a GGUFFile.
 class GGUFParser {
 public:
   GGUFParser(GGUFFile &file) : file(file), bytes(file.content) {}
 
-  /// Errors carry no path; the caller puts it before them.
+  /// Errors do not name the file; the caller adds its path.
   Status parse();
 
 private:

@@ -1,4 +1,4 @@
-//===- ModelFolder.cpp - a Hugging Face model folder ----------------------===//
+//===- ModelFolder.cpp - reader of a Hugging Face model folder ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -94,9 +94,9 @@ Expected<ModelFolder> ModelFolder::open(const std::string &path) {
 }
 
 std::string ModelFolder::otherTokenizer() const {
-  // SentencePiece's have many names. Of the others tekken.json is Mistral's,
-  // vocab.json GPT-2's, vocab.txt BERT's, tiktoken.model Kimi's, qwen.tiktoken
-  // Qwen's and tokenizer.tok.json Grok's.
+  // SentencePiece's files have many names. Among the others, tekken.json is
+  // Mistral's, vocab.json GPT-2's, vocab.txt BERT's, tiktoken.model Kimi's,
+  // qwen.tiktoken Qwen's and tokenizer.tok.json Grok's.
   for (const char *name :
        {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model",
         "sentencepiece.model", "tekken.json", "vocab.json", "vocab.txt",

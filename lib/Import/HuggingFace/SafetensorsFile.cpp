@@ -1,4 +1,4 @@
-//===- SafetensorsFile.cpp - reading safetensors files --------------------===//
+//===- SafetensorsFile.cpp - reader of safetensors files ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,8 @@ namespace {
 
 constexpr uint64_t headerLimit = 100'000'000;
 
-/// An element type of the file format: its size, and ours where it has one.
+/// An element type of the file format, with its size and Sluice's format if
+/// there is one.
 struct ElementType {
   std::string_view name;
   uint64_t bytes;
@@ -48,7 +49,7 @@ const ElementType *findElementType(std::string_view name) {
   return nullptr;
 }
 
-/// The number, where it is an integer from 0 to the largest int64_t.
+/// Returns the number if it is an integer from 0 to the largest int64_t.
 std::optional<uint64_t> natural(const json &value) {
   if (!value.is_number_unsigned())
     return std::nullopt;
@@ -93,7 +94,8 @@ Status parseOffsets(const json &entry, SafetensorsTensor &tensor,
   return {};
 }
 
-/// Offsets count from the data's start.
+/// Parses a tensor's entry. Offsets in the file count from the start of the
+/// data.
 Status parseTensor(const json &entry, SafetensorsTensor &tensor,
                    uint64_t available) {
   if (!entry.is_object())
@@ -112,7 +114,7 @@ Status parseTensor(const json &entry, SafetensorsTensor &tensor,
     return s;
   if (Status s = parseOffsets(entry, tensor, available); !s.ok())
     return s;
-  // A type that we don't know is only refused where a model uses it.
+  // An unknown type is refused only when a model uses the tensor.
   const ElementType *type = findElementType(tensor.dtype);
   if (!type)
     return {};
@@ -126,7 +128,7 @@ Status parseTensor(const json &entry, SafetensorsTensor &tensor,
   return {};
 }
 
-/// Whether the tensors, sorted by offset, cover the data exactly.
+/// Checks that the tensors, sorted by offset, cover the data exactly.
 Status checkCoverage(const std::vector<SafetensorsTensor> &tensors,
                      uint64_t available) {
   uint64_t end = 0;
@@ -161,7 +163,7 @@ Status parseHeader(const json &header, std::vector<SafetensorsTensor> &tensors,
       return s.withContext("tensor " + quote(tensor.name));
     tensors.push_back(std::move(tensor));
   }
-  // Empty tensors come before the one that begins where they do.
+  // An empty tensor comes before a tensor that begins at the same offset.
   std::ranges::sort(tensors, [](const auto &a, const auto &b) {
     return std::pair(a.offset, a.bytes) < std::pair(b.offset, b.bytes);
   });

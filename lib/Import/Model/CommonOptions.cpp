@@ -16,8 +16,8 @@ using namespace sluice::importer;
 
 namespace {
 
-/// What config.json says about the file, about training, and defaults for
-/// sampling: nothing that changes what the model computes.
+/// Keys of config.json about the file, about training, and with defaults for
+/// sampling. They do not change what the model computes.
 constexpr std::string_view harmlessKeys[] = {"model_type",
                                              "architectures",
                                              "torch_dtype",
@@ -99,7 +99,7 @@ constexpr std::string_view harmlessKeys[] = {"model_type",
                                              "exponential_decay_length_penalty",
                                              "remove_invalid_values"};
 
-/// hidden / heads, where that is whole.
+/// Returns hidden / heads, which must be an integer.
 int64_t defaultHeadDim(Options &options, std::string_view headsKey,
                        const ModelConfig &config) {
   if (config.hidden % config.heads != 0)
@@ -122,7 +122,8 @@ double inverseRoot(int64_t headDim) {
   return 1 / std::sqrt(static_cast<double>(headDim));
 }
 
-/// YaRN's correction of attention's temperature (equation 22 of the paper).
+/// Returns YaRN's correction of attention's temperature (equation 22 of the
+/// paper).
 double yarnScale(double factor, double strength) {
   return factor <= 1 ? 1 : 0.1 * strength * std::log(factor) + 1;
 }
@@ -182,7 +183,8 @@ void importer::readRope(Options &options, ModelConfig &config, double base) {
   config.rope.base =
       rope.number("rope_theta", options.number("rope_theta", base));
 
-  // Older files say "type"; where both are there, the newer name counts.
+  // Older files call this "type". If both names are present, the newer one
+  // counts.
   std::string type = rope.text("type", "default");
   type = rope.text("rope_type", type);
   RopeScaling &scaling = config.rope.scaling;
@@ -268,7 +270,8 @@ void importer::readCommonGGUF(Options &options, ModelConfig &config) {
                    "values of another size than keys are not supported");
   config.attentionScale = inverseRoot(config.headDim);
   config.rope.dimensions = config.headDim;
-  // Zero: not given; the opener finds it out from the tensors.
+  // 0 means that it is not given. ModelFiles then finds it from the tokenizer
+  // or the tensors.
   config.vocabulary = options.natural("vocab_size", 0);
   config.tied = Tied::IfNoOutput;
   config.outputBias = Bias::IfPresent;
@@ -281,7 +284,8 @@ void importer::readCommonGGUF(Options &options, ModelConfig &config) {
     if (options.natural(key, 0) != 0)
       options.refuse(key, "mixtures of experts are not supported");
   options.mustBeNumber("pooling_type", 0);
-  // Says which tool wrote the tensors; their layout follows the architecture.
+  // This says which tool wrote the tensors. Their layout depends on the
+  // architecture alone.
   options.ignore({"tensor_data_layout"});
 }
 
@@ -293,10 +297,10 @@ void importer::readRopeGGUF(Options &options, ModelConfig &config) {
 
   RopeScaling &scaling = rope.scaling;
   std::string type = options.text("rope.scaling.type", "linear");
-  // Older files have the factor of linear scaling alone, under this name.
+  // Older files have only the factor of linear scaling, under this name.
   double factor = options.number("rope.scale_linear", 1);
   factor = options.number("rope.scaling.factor", factor);
-  // Zero is written for "none".
+  // Files write 0 for "none".
   scaling.factor = factor == 0 ? 1 : factor;
   if (type == "none" || (type == "linear" && scaling.factor == 1)) {
     scaling.factor = 1;

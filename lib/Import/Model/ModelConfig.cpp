@@ -1,4 +1,4 @@
-//===- ModelConfig.cpp - what a decoder model is, in our words ------------===//
+//===- ModelConfig.cpp - the configuration of a decoder model -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,8 @@ using namespace sluice::importer;
 
 namespace {
 
-/// Keeps every product of two sizes far from overflowing.
+/// The largest size, which keeps every product of two sizes far from
+/// overflowing.
 constexpr int64_t largestSize = int64_t(1) << 26;
 
 bool isPositive(double value) { return std::isfinite(value) && value > 0; }

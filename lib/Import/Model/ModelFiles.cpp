@@ -1,4 +1,4 @@
-//===- ModelFiles.cpp - a model's files, opened and understood ------------===//
+//===- ModelFiles.cpp - the opened files of a model -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -76,8 +76,8 @@ Expected<ModelFiles> ModelFiles::openGGUF(const std::string &path) {
   return model;
 }
 
-/// The vocabulary is what the options say, or else the tokenizer, or else the
-/// token table.
+/// Determines the size of the vocabulary from the options, else from the
+/// tokenizer, else from the token table.
 Status ModelFiles::settleVocabulary(const std::string &path, uint64_t tokens) {
   const StoredTensor *table = find(std::string(tensorNames.tokens) + ".weight");
   if (decoder.vocabulary == 0)
@@ -93,7 +93,7 @@ Expected<ModelFiles> ModelFiles::openHuggingFace(const std::string &path) {
   if (!opened)
     return opened.status();
   auto folder = std::make_shared<hf::ModelFolder>(opened.take());
-  // What cannot be imported is refused before its tensors are looked at.
+  // A model that cannot be imported is refused before its tensors are opened.
   Expected<ModelConfig> config = readHuggingFaceConfig(
       folder->configPath(), folder->config(), folder->generationConfig());
   if (!config)
@@ -134,7 +134,7 @@ Expected<ModelFiles> ModelFiles::openHuggingFace(const std::string &path) {
   names = findHuggingFaceArchitecture(
               folder->config()["model_type"].get_ref<const std::string &>())
               ->huggingFaceNames;
-  // Files of the model without its output layer leave the prefix out.
+  // Files of a model without an output layer leave the prefix out.
   std::string table = std::string(names.tokens) + ".weight";
   if (!model.find(std::string(names.prefix) + table) && model.find(table))
     names.prefix = "";

@@ -18,7 +18,8 @@ using nlohmann::json;
 
 namespace {
 
-/// Options have no longer lists; vocabularies have, and are none.
+/// The longest list that counts as an option. Longer lists, such as
+/// vocabularies, are no options.
 constexpr size_t longestList = 16384;
 
 OptionValue fromJSONValue(const json &value);
@@ -37,7 +38,7 @@ OptionValue::List fromJSONArray(const json &array) {
   return list;
 }
 
-// Nesting is bounded by parseJSON.
+// parseJSON() limits the depth of the recursion.
 OptionValue fromJSONValue(const json &value) {
   switch (value.type()) {
   case json::value_t::null:

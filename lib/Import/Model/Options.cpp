@@ -1,4 +1,4 @@
-//===- Options.cpp - a model's configuration, read to the last key --------===//
+//===- Options.cpp - strict reader of a model's configuration -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

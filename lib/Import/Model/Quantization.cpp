@@ -1,16 +1,16 @@
-//===- Quantization.cpp - what config.json says about quantised weights ---===//
+//===- Quantization.cpp - reader of quantization_config -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Weights in e4m3 are understood, from files of transformers and vLLM (fp8) and
-// of llm-compressor (compressed-tensors). Which tensors are quantised, and by
-// which scales, the tensors say themselves: here is refused what would change
-// the result. Activations stay as they are, so how they would be quantised
-// while the model runs does not matter; scales for them that were measured
-// before do, since a model may have been trained to them.
+// Sluice supports weights in e4m3, from files of transformers and vLLM (fp8)
+// and of llm-compressor (compressed-tensors). The tensors themselves say which
+// of them are quantised and with which scales. The functions here refuse
+// settings that would change the result. Activations are not quantised, so it
+// does not matter how the file says to quantise them dynamically. Static scales
+// of activations do matter, since a model may have been trained with them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 using namespace sluice;
 using namespace sluice::importer;
 
-/// Blocks of weights that share a scale, where there are any.
+/// Refuses blocks of weights with a common scale unless they are 128 by 128.
 static void requireBlocksOf128(Options &options, std::string_view key) {
   if (options.has(key) &&
       options.naturals(key) != std::vector<int64_t>{128, 128})
@@ -31,7 +31,7 @@ static void readFP8(Options &options) {
   options.mustBeText("activation_scheme", "dynamic");
   options.mustBeText("fmt", "e4m3");
   requireBlocksOf128(options, "weight_block_size");
-  // The second: that scales are powers of two.
+  // scale_fmt says only that scales are powers of two.
   options.ignore({"modules_to_not_convert", "ignored_layers", "scale_fmt"});
 }
 
@@ -71,7 +71,7 @@ static void readCompressedTensors(Options &options) {
     options.refuse("kv_cache_scheme", "is not supported");
   options.table("sparsity_config").mustBeText("format", "dense");
   options.table("sparsity_config").ignoreOthers();
-  // Rotations of what products take.
+  // These are rotations of the inputs of products.
   if (options.has("transform_config") &&
       !options.table("transform_config").keys().empty())
     options.refuse("transform_config", "is not supported (only {} is)");

@@ -1,4 +1,4 @@
-//===- ReadConfig.cpp - from options to a decoder's configuration ---------===//
+//===- ReadConfig.cpp - reader of a decoder's configuration ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,14 +35,14 @@ std::string supportedArchitectures() {
   return list;
 }
 
-/// The last part of a path, for a model that has no other name.
+/// Returns the last part of a path, for a model without a name.
 std::string lastComponent(std::string_view path) {
   size_t slash = path.find_last_of('/');
   return std::string(slash == std::string_view::npos ? path
                                                      : path.substr(slash + 1));
 }
 
-/// The tokens that end a text, as far as the tokenizer's metadata says.
+/// Reads the tokens that end a text from the tokenizer's metadata.
 Status readEndTokens(const gguf::GGUFFile &file, ModelConfig &config) {
   for (std::string_view key :
        {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
@@ -60,7 +60,7 @@ Status readEndTokens(const gguf::GGUFFile &file, ModelConfig &config) {
   return {};
 }
 
-/// Refuses files that hold something else than one whole model.
+/// Refuses files that hold anything but one whole model.
 Status checkFileKind(const gguf::GGUFFile &file) {
   Expected<std::optional<uint64_t>> splits = file.uintValue("split.count");
   if (!splits)
@@ -97,7 +97,7 @@ Expected<ModelConfig> importer::readHuggingFaceConfig(const std::string &place,
   readCommonHuggingFace(options, result);
   architecture->readHuggingFace(options, result);
   if (generation.is_object()) {
-    // Where both say how texts end, generation goes by this file.
+    // If both files have end-of-text tokens, generation uses those of this one.
     Options more = Options::fromJSON(
         place.substr(0, place.find_last_of('/') + 1) + "generation_config.json",
         json{{"eos_token_id", generation.value("eos_token_id", json())}});

@@ -1,12 +1,12 @@
-//===- JSON.cpp - parsing JSON from outside -------------------------------===//
+//===- JSON.cpp - parser of untrusted JSON --------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The library's own tree builder keeps the last of two equal keys and nests
-// without limit, so the tree is built here from the library's events.
+// The library's own tree builder keeps the last of two equal keys and does not
+// limit nesting. So the tree is built here, from the library's events.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,12 +23,12 @@ using nlohmann::json;
 namespace {
 
 /// Receives a document's values in order and builds its tree. Every handler
-/// returns whether to go on.
+/// returns whether parsing should continue.
 class TreeBuilder : public nlohmann::json_sax<json> {
 public:
   json root;
   std::string problem;
-  /// Whether `problem` is ours: it has no place yet.
+  /// Whether `problem` comes from this class. It has no position then.
   bool needsPlace = false;
 
   bool null() override { return put(nullptr); }
@@ -75,7 +75,7 @@ private:
     return false;
   }
 
-  /// Puts a value where the next one belongs and leaves its address in
+  /// Puts a value at the next position in the tree and leaves its address in
   /// `placed`.
   bool put(json value) {
     if (containers.empty()) {
@@ -91,8 +91,8 @@ private:
     return true;
   }
 
-  // A container's address stays valid while it is open: nothing is added to
-  // its parent meanwhile.
+  // A container's address stays valid while it is open, because nothing is
+  // added to its parent meanwhile.
   bool open(json value) {
     if (containers.size() >= deepest)
       return fail("nested deeper than 64 levels");

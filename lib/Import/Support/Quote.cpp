@@ -1,4 +1,4 @@
-//===- Quote.cpp - names from files, safe to print ------------------------===//
+//===- Quote.cpp - safe printing of names from files ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Tokenizer.cpp - the tokenizer a module refers to -------------------===//
+//===- Tokenizer.cpp - reader of a module's tokenizer ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@
 
 using namespace sluice;
 
-/// Refuses a file that is not the one the module was imported from.
+/// Fails if the file is not the one from which the module was imported.
 static Status checkUnchanged(ir::FileOp file) {
   Expected<MappedFile> mapped = MappedFile::open(file.getAbsolutePath());
   if (!mapped)

@@ -1,14 +1,15 @@
-//===- GGUFFile.h - reading GGUF model files ------------------------------===//
+//===- GGUFFile.h - reader of GGUF model files ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A GGUF file is a header, typed metadata, a list of tensors and their bytes.
-// The reader maps the file and checks all of it but the tensors' own bytes:
-// what it hands out lies inside the file, no two tensors overlap, and nothing
-// was allocated for a count before the file was seen to be long enough.
+// Reads GGUF files. A file consists of a header, typed metadata, a list of
+// tensors and the tensors' bytes. The reader maps the file and checks
+// everything except the tensors' bytes: all that it returns lies inside the
+// file, and no two tensors overlap. It allocates memory for a count from the
+// file only after it has checked that the file is long enough.
 //
 //   Expected<gguf::GGUFFile> file = gguf::GGUFFile::open(path);
 //   if (!file)
@@ -52,42 +53,43 @@ enum class ValueType : uint32_t {
   Float64 = 12,
 };
 
-/// "uint32", "string", ... as the format's documentation spells them.
+/// Returns "uint32", "string" and so on, as the format's documentation spells
+/// them.
 std::string_view valueTypeName(ValueType type);
 
-/// One metadata value: a typed view of bytes of the file, valid as long as the
-/// GGUFFile it came from (moving the file keeps it valid). An accessor gives
-/// nothing where the value is of another kind; none of them converts between
-/// kinds, except that integers of every width are integers.
+/// One metadata value: a typed view of bytes of the file. It is valid as long
+/// as the GGUFFile that it came from, also after the GGUFFile was moved. An
+/// accessor returns nothing if the value is of another kind. Accessors do not
+/// convert between kinds, except that they accept integers of every width.
 class MetadataValue {
 public:
   ValueType type() const { return kind; }
   bool isArray() const { return kind == ValueType::Array; }
 
-  /// "uint32", "array of string", ... for messages.
+  /// Returns the type for messages: "uint32", "array of string".
   std::string typeName() const;
 
-  /// An integer that is not negative and fits.
+  /// Returns an integer that is not negative and fits.
   std::optional<uint64_t> asUInt() const;
-  /// An integer that fits.
+  /// Returns an integer that fits.
   std::optional<int64_t> asInt() const;
-  /// A float32 or float64.
+  /// Returns a float32 or float64.
   std::optional<double> asFloat() const;
   std::optional<bool> asBool() const;
-  /// The bytes are as in the file: they need not be valid UTF-8.
+  /// Returns the bytes as they are in the file. They may be invalid UTF-8.
   std::optional<std::string_view> asString() const;
 
-  /// The number of elements of an array, 0 for a scalar.
+  /// Returns the number of elements of an array, or 0 for a scalar.
   uint64_t arraySize() const { return isArray() ? count : 0; }
 
-  /// The strings of an array of strings, or null.
+  /// Returns the strings of an array of strings, or null.
   const std::vector<std::string_view> *asStrings() const;
-  /// The elements of an array of integers of any width (an element that does
-  /// not fit makes it nothing).
+  /// Returns the elements of an array of integers of any width, or nothing if
+  /// an element does not fit.
   std::optional<std::vector<int64_t>> asInts() const;
-  /// The elements of an array of float32 or float64.
+  /// Returns the elements of an array of float32 or float64.
   std::optional<std::vector<float>> asFloats() const;
-  /// The elements of an array of bools.
+  /// Returns the elements of an array of bools.
   std::optional<std::vector<bool>> asBools() const;
 
 private:
@@ -110,25 +112,26 @@ struct MetadataEntry {
 /// One tensor: its bytes lie at [offset, offset + bytes) of the file.
 struct TensorInfo {
   std::string_view name;
-  /// As in the file, the fastest-varying first: a matrix of `out` rows of `in`
-  /// values is {in, out}. One to four, none zero; their product fits int64_t.
+  /// The dimensions in the file's order, the fastest-varying first: a matrix of
+  /// `out` rows of `in` values is {in, out}. There are one to four, none is
+  /// zero, and their product fits into int64_t.
   std::vector<int64_t> dims;
   Format format = Format::F32;
-  /// From the start of the file.
+  /// The offset from the start of the file.
   uint64_t offset = 0;
   uint64_t bytes = 0;
 };
 
-/// A checked GGUF file of version 2 or 3, little-endian. Movable; reading from
-/// several threads is safe.
+/// A checked GGUF file of version 2 or 3, little-endian. Movable. Several
+/// threads may read from it.
 class GGUFFile {
 public:
-  /// Maps and checks the file at `path`. Errors: cannot be mapped, not GGUF,
-  /// another version or byte order, anything malformed or out of bounds, a
-  /// tensor type that is not supported.
+  /// Maps and checks the file at `path`. Fails if the file cannot be mapped, is
+  /// not GGUF, has another version or byte order, has anything malformed or out
+  /// of bounds, or has a tensor type that is not supported.
   static Expected<GGUFFile> open(const std::string &path);
 
-  /// Checks bytes that the caller keeps alive; `name` is used in messages.
+  /// Checks `bytes`, which must outlive the result. `name` is used in messages.
   static Expected<GGUFFile> parse(std::string name,
                                   std::span<const uint8_t> bytes);
 
@@ -137,19 +140,19 @@ public:
   uint32_t version() const { return formatVersion; }
 
   const std::vector<MetadataEntry> &metadata() const { return entries; }
-  /// The value of `key`, or null.
+  /// Returns the value of `key`, or null.
   const MetadataValue *find(std::string_view key) const;
 
-  /// The value of `key`: nothing where it is absent, an error that names file
-  /// and key where it is of another type. These are what readers of particular
-  /// keys should use.
+  /// These return the value of `key`, or nothing if it is absent. They fail if
+  /// it is of another type; the error names file and key. Use these to read
+  /// particular keys.
   Expected<std::optional<uint64_t>> uintValue(std::string_view key) const;
   Expected<std::optional<bool>> boolValue(std::string_view key) const;
   Expected<std::optional<std::string_view>>
   stringValue(std::string_view key) const;
 
   const std::vector<TensorInfo> &tensors() const { return infos; }
-  /// A tensor's bytes.
+  /// Returns a tensor's bytes.
   std::span<const uint8_t> tensorBytes(const TensorInfo &info) const {
     return content.subspan(info.offset, info.bytes);
   }

@@ -1,4 +1,4 @@
-//===- GGUFTokenizer.h - the tokenizer in a GGUF file ---------------------===//
+//===- GGUFTokenizer.h - reader of a GGUF file's tokenizer ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,13 +13,13 @@
 
 namespace sluice::gguf {
 
-/// The tokenizer that the file's `tokenizer.ggml.*` keys describe: models
-/// "gpt2" (byte-level byte-pair encoding), "llama" (SentencePiece by scores)
-/// and "t5" (SentencePiece's unigram). Errors name file and key: no tokenizer,
-/// another model, a pre-tokenizer whose name is not known, lists that do not
-/// fit each other, or a description that cannot be run. `warnings`, where it is
-/// not null, gets a line for each thing that the file says and that is left
-/// out.
+/// Returns the tokenizer that the file's `tokenizer.ggml.*` keys describe, of
+/// the model "gpt2" (byte-level byte-pair encoding), "llama" (SentencePiece by
+/// scores) or "t5" (SentencePiece's unigram). Fails if there is no tokenizer or
+/// another model, if the name of the pre-tokenizer is unknown, if lists do not
+/// fit each other, or if the description cannot be run; the error names file
+/// and key. Adds a line to `warnings`, unless it is null, for each setting of
+/// the file that is ignored.
 Expected<text::TokenizerSpec>
 readTokenizer(const GGUFFile &file,
               std::vector<std::string> *warnings = nullptr);

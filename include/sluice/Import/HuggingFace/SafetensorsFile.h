@@ -1,13 +1,13 @@
-//===- SafetensorsFile.h - reading safetensors files ----------------------===//
+//===- SafetensorsFile.h - reader of safetensors files --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A safetensors file is the length of a JSON header, the header, and the
-// tensors' bytes without holes. The reader maps the file and checks all of it
-// but the tensors' own bytes.
+// Reads safetensors files. A file consists of the length of a JSON header, the
+// header, and the tensors' bytes without gaps. The reader maps the file and
+// checks everything except the tensors' bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,32 +30,35 @@ namespace sluice::hf {
 /// One tensor: its bytes lie at [offset, offset + bytes) of the file.
 struct SafetensorsTensor {
   std::string name;
-  /// As the file spells it: "BF16".
+  /// The type's name in the file: "BF16".
   std::string dtype;
-  /// Ours for it; nothing for a type that no supported model uses.
+  /// Sluice's format for `dtype`. Empty for a type that no supported model
+  /// uses.
   std::optional<Format> format;
-  /// Outermost first; none negative, their product fits int64_t.
+  /// The dimensions, outermost first. None is negative, and their product fits
+  /// into int64_t.
   std::vector<int64_t> shape;
-  /// From the start of the file; not necessarily aligned.
+  /// The offset from the start of the file, which may be unaligned.
   uint64_t offset = 0;
   uint64_t bytes = 0;
 };
 
-/// A checked safetensors file. Movable; reading from several threads is safe.
+/// A checked safetensors file. Movable. Several threads may read from it.
 class SafetensorsFile {
 public:
-  /// Maps and checks the file at `path`. Errors: cannot be mapped, a header
-  /// that is malformed or larger than 100 MB, a tensor twice, sizes that
-  /// disagree, bytes outside the file, overlapping or unclaimed bytes.
+  /// Maps and checks the file at `path`. Fails if the file cannot be mapped, if
+  /// the header is malformed or larger than 100 MB, if a tensor appears twice,
+  /// if sizes disagree, or if bytes are outside the file, overlap or belong to
+  /// no tensor.
   static Expected<SafetensorsFile> open(const std::string &path);
 
-  /// Checks bytes that the caller keeps alive; `name` is used in messages.
+  /// Checks `bytes`, which must outlive the result. `name` is used in messages.
   static Expected<SafetensorsFile> parse(std::string name,
                                          std::span<const uint8_t> bytes);
 
   const std::string &path() const { return name; }
   std::span<const uint8_t> bytes() const { return content; }
-  /// In the order of their bytes.
+  /// Returns the tensors in the order of their bytes.
   const std::vector<SafetensorsTensor> &tensors() const { return infos; }
 
 private:

@@ -1,4 +1,4 @@
-//===- ModelConfig.h - what a decoder model is, in our words --------------===//
+//===- ModelConfig.h - the configuration of a decoder model ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Every supported architecture is a decoder: embeddings, equal layers of
-// attention and feed-forward, a last norm, an output layer. They differ in the
-// choices below, which an architecture's description reads from a model's
-// configuration, and from which one builder makes the IR.
+// attention and feed-forward, a last norm, an output layer. Architectures
+// differ in the choices below. The architecture's functions read them from a
+// model's configuration, and one builder makes the IR from them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@
 
 namespace sluice::importer {
 
-/// More than any model has; bounds the IR that a hostile file can ask for.
+/// Bounds the IR that a hostile file can ask for. No model has so many layers.
 constexpr int64_t maxLayers = 16384;
 
 enum class NormKind { RMS, Layer };
@@ -37,14 +37,15 @@ enum class Residual {
   ParallelTwoNorms, ///< x + attention(norm(x)) + feed(norm2(x))
 };
 
-/// Where queries, keys and values come from.
+/// The weights that compute queries, keys and values.
 enum class QKVLayout {
   Separate, ///< three weights
   Concat,   ///< one weight: all queries, all keys, all values
-  Grouped,  ///< one weight: for each key head its queries, its key, its value
+  Grouped,  ///< one weight: for each key head queries, key, value
 };
 
-/// Whether a layer has a bias. GGUF files say it by the tensor's presence.
+/// Whether a linear layer has a bias. In GGUF files the presence of the tensor
+/// decides (IfPresent).
 enum class Bias { None, Required, IfPresent };
 
 /// Whether the output layer uses the token table.
@@ -66,18 +67,20 @@ struct RopeScaling {
 };
 
 struct RopeConfig {
-  /// Features of a head that are rotated, from its first.
+  /// The number of features of a head that are rotated, from the first on.
   int64_t dimensions = 0;
   double base = 10000;
-  /// Pairs are neighbours; otherwise feature i goes with i + dimensions / 2.
+  /// Whether a rotated pair is two neighbouring features. Otherwise feature i
+  /// is paired with i + dimensions / 2.
   bool interleaved = false;
   RopeScaling scaling;
 };
 
-/// A decoder. Sizes are positive once validate() has passed, and tokens inside
-/// the vocabulary once dropTokensOutside() has run.
+/// The configuration of a decoder. Sizes are positive once validate() has
+/// passed, and tokens are inside the vocabulary once dropTokensOutside() has
+/// run.
 struct ModelConfig {
-  std::string architecture; // our name: "llama"
+  std::string architecture; // Sluice's name: "llama"
   std::string name;
   int64_t vocabulary = 0;
   int64_t context = 0;
@@ -88,7 +91,7 @@ struct ModelConfig {
   int64_t headDim = 0;
   int64_t feedForward = 0;
   std::vector<int64_t> eosTokens;
-  /// What the files say and the model goes without, a line each.
+  /// One line for each setting of the files that the model ignores.
   std::vector<std::string> warnings;
 
   NormKind norm = NormKind::Layer;
@@ -96,19 +99,21 @@ struct ModelConfig {
   Residual residual = Residual::Serial;
 
   QKVLayout qkv = QKVLayout::Separate;
-  /// Multiplies scores.
+  /// The factor of attention scores.
   double attentionScale = 0;
-  /// Divide scores by the layer's number, counted from 1, as well.
+  /// Whether scores are also divided by the layer's number, counted from 1.
   bool scaleByLayer = false;
-  /// Positions a row sees, for each layer; 0: all of them. Empty: all, always.
+  /// The number of positions that a row attends to, for each layer; 0 means
+  /// all. Empty means all in every layer.
   std::vector<int64_t> windows;
   PositionKind position = PositionKind::Rope;
   RopeConfig rope;
-  /// Multiplies alibi's slopes.
+  /// The factor of ALiBi's slopes.
   double alibiScale = 1;
 
   Activation activation = Activation::Silu;
-  /// down(activation(gate(x)) * up(x)); otherwise down(activation(up(x))).
+  /// Whether the feed-forward layer is down(activation(gate(x)) * up(x)).
+  /// Otherwise it is down(activation(up(x))).
   bool gated = false;
 
   Bias queryKeyValueBias = Bias::None;
@@ -116,15 +121,16 @@ struct ModelConfig {
   Bias feedForwardBias = Bias::None;
   Bias outputBias = Bias::None;
   Tied tied = Tied::No;
-  /// The layers' matrices (not the tables) lie as [in, out].
+  /// Whether the layers' matrices (not the tables) are stored as [in, out].
   bool transposed = false;
 
-  /// Drops end-of-text tokens that the vocabulary does not have, with a warning
-  /// that begins with `place`.
+  /// Drops end-of-text tokens that are outside the vocabulary and adds a
+  /// warning that begins with `place`.
   void dropTokensOutside(const std::string &place);
 
-  /// Errors name what is impossible: heads that don't divide, a rotary size
-  /// that is odd, a scale that is not positive, ... They carry no path.
+  /// Checks that the sizes fit together. The error names the first impossible
+  /// value, such as a number of heads that does not divide, an odd rotary size
+  /// or a scale that is not positive; it does not name the file.
   Status validate() const;
 };
 

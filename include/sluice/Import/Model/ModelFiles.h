@@ -1,13 +1,13 @@
-//===- ModelFiles.h - a model's files, opened and understood --------------===//
+//===- ModelFiles.h - the opened files of a model -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What a GGUF file and a Hugging Face folder have in common: files, tensors in
-// them, a decoder's configuration, and the names under which the decoder's
-// tensors are found. Nothing here knows MLIR.
+// Presents a GGUF file and a Hugging Face folder in the same way: as files, the
+// tensors in them, the decoder's configuration, and the names of the decoder's
+// tensors. It does not depend on MLIR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ namespace sluice::importer {
 
 /// A mapped file of the model.
 struct SourceFile {
-  /// As the user's path leads to it.
+  /// The path of the file, derived from the path that the user gave.
   std::string path;
   std::span<const uint8_t> bytes;
 };
@@ -36,11 +36,11 @@ struct SourceFile {
 /// A tensor of one of the files.
 struct StoredTensor {
   std::string name;
-  /// Outermost first: a matrix of `out` rows of `in` values is {out, in}.
+  /// The dimensions, outermost first: a matrix of `out` rows of `in` values is
+  /// {out, in}.
   std::vector<int64_t> shape;
-  /// Nothing where `type`, as its file calls it, is not supported. E4M3:
-  /// numbers alone; their scales are the tensor called "<name>_scale" or
-  /// "<name>_scale_inv".
+  /// Empty if the file's type is not supported. E4M3 covers the numbers alone;
+  /// their scales are in the tensor "<name>_scale" or "<name>_scale_inv".
   std::optional<Format> format;
   std::string type;
   /// Index into ModelFiles::files.
@@ -51,18 +51,18 @@ struct StoredTensor {
 
 enum class TokenizerKind { GGUF, TokenizerJSON };
 
-/// Where the tokenizer is described.
+/// The file that describes the tokenizer.
 struct TokenizerFile {
   size_t file = 0;
   TokenizerKind kind = TokenizerKind::GGUF;
 };
 
-/// An opened model. Its files stay mapped while it lives; it can be moved.
+/// An opened model. Keeps its files mapped during its lifetime. Movable.
 class ModelFiles {
 public:
-  /// Opens a GGUF file or, where `path` is a folder, a Hugging Face model.
-  /// Errors: everything that the readers refuse, an architecture or an option
-  /// that is not supported. Reads headers only.
+  /// Opens a GGUF file or, if `path` is a folder, a Hugging Face model. Reads
+  /// headers only. Fails on a file that its reader refuses and on an
+  /// architecture or option that is not supported.
   static Expected<ModelFiles> open(const std::string &path);
 
   const std::string &path() const { return root; }
@@ -73,12 +73,13 @@ public:
   const std::optional<TokenizerFile> &tokenizer() const {
     return tokenizerFile;
   }
-  /// The tensor called `name`, or null.
+  /// Returns the tensor called `name`, or null.
   const StoredTensor *find(std::string_view name) const;
   std::span<const uint8_t> bytesOf(const StoredTensor &tensor) const {
     return opened[tensor.file].bytes.subspan(tensor.offset, tensor.bytes);
   }
-  /// Whether a file may hold that tensor without the model using it.
+  /// Returns whether a file may hold a tensor of this name that the model does
+  /// not use.
   bool mayBeUnused(std::string_view name) const;
 
 private:
@@ -95,19 +96,20 @@ private:
   std::vector<StoredTensor> stored;
   std::unordered_map<std::string, size_t> index;
   std::optional<TokenizerFile> tokenizerFile;
-  // The reader that owns the mappings.
+  // The reader of the files, which owns their mappings.
   std::shared_ptr<const void> owner;
 };
 
 /// Reads the configuration of a Hugging Face model, without its tensors.
-/// `place` begins every message. Errors: not a supported model_type, an option
-/// that is unknown, malformed or not supported, sizes that are impossible.
+/// `place` begins every message. Fails if the model_type is not supported, if
+/// an option is unknown, malformed or not supported, or if sizes are
+/// impossible.
 Expected<ModelConfig> readHuggingFaceConfig(const std::string &place,
                                             const nlohmann::json &config,
                                             const nlohmann::json &generation);
 
-/// The same for a GGUF file's metadata. The vocabulary is 0 where the file does
-/// not give it.
+/// Reads the configuration from a GGUF file's metadata, like
+/// readHuggingFaceConfig(). The vocabulary is 0 if the file does not give it.
 Expected<ModelConfig> readGGUFConfig(const gguf::GGUFFile &file);
 
 } // namespace sluice::importer

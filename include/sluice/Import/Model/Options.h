@@ -1,17 +1,18 @@
-//===- Options.h - a model's configuration, read to the last key ----------===//
+//===- Options.h - strict reader of a model's configuration ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A configuration is keys and values, from config.json or from GGUF metadata.
-// Whoever reads it asks for the keys it knows; a key that nobody asked for
-// could change what the model computes, so finish() refuses it by name, unless
-// its value is null or false: an option that is off.
+// Reads a model's configuration, which is a table of keys and values from
+// config.json or GGUF metadata. The reader asks for the keys that it knows. Any
+// other key could change what the model computes, so finish() fails with its
+// name, unless the value is null or false, which turns an option off.
 //
-// Reading never stops: a value that is missing or of another kind yields a
-// harmless stand-in, and finish() returns the first such error.
+// The functions that read a value always return one: for a value that is
+// missing or of the wrong kind they return a harmless stand-in, and finish()
+// returns the first such error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +44,7 @@ namespace sluice::importer {
 struct OptionValue {
   using List = std::vector<OptionValue>;
   using Table = std::map<std::string, OptionValue, std::less<>>;
-  /// What no option is: its description, for messages.
+  /// A value that no option can have. Its description is for messages.
   struct Other {
     std::string description;
   };
@@ -53,73 +54,80 @@ struct OptionValue {
       held;
 
   bool isNull() const { return held.index() == 0; }
-  /// "the string 'x'", "a list", ... for messages.
+  /// Returns a description for messages: "the string 'x'", "a list".
   std::string describe() const;
 };
 
-/// The keys and values of one configuration, and which of them were asked for.
-/// Not thread-safe.
+/// Holds the keys and values of one configuration and the set of keys that have
+/// been asked for. Not thread-safe.
 class Options {
 public:
-  /// `place` begins every message: "model/config.json".
+  /// Every message begins with `place`, such as "model/config.json".
   Options(std::string place, OptionValue::Table values)
       : place(std::move(place)), values(std::move(values)) {}
 
-  /// From a JSON object.
+  /// Makes options of a JSON object.
   static Options fromJSON(std::string place, const nlohmann::json &object);
-  /// From the metadata keys that begin with `prefix`, which is taken off.
+  /// Makes options of the metadata keys that begin with `prefix`, which is
+  /// removed from them.
   static Options fromGGUF(const gguf::GGUFFile &file, std::string_view prefix);
 
-  /// Whether the key is there and not null.
+  /// Returns whether the key is present and not null.
   bool has(std::string_view key);
-  /// Whether the key is there at all: to some models null is not the default.
+  /// Returns whether the key is present, even if null. Some models treat null
+  /// differently from an absent key.
   bool isGiven(std::string_view key) const { return values.contains(key); }
 
-  /// All keys that are there.
+  /// Returns all keys.
   std::vector<std::string> keys() const;
 
-  /// An integer from 1 to 2^31 - 1. Without a fallback the key is required.
+  /// Reads an integer from 1 to 2^31 - 1. Here and below, a key without a
+  /// fallback is required.
   int64_t count(std::string_view key, std::optional<int64_t> fallback = {});
-  /// An integer from 0 to 2^31 - 1.
+  /// Reads an integer from 0 to 2^31 - 1.
   int64_t natural(std::string_view key, std::optional<int64_t> fallback = {});
-  /// A finite number.
+  /// Reads a finite number.
   double number(std::string_view key, std::optional<double> fallback = {});
   bool flag(std::string_view key, bool fallback);
   std::string text(std::string_view key,
                    const std::optional<std::string> &fallback = {});
-  /// A list of strings; empty where the key is absent.
+  /// Reads a list of strings, which is empty if the key is absent.
   std::vector<std::string> texts(std::string_view key);
-  /// One integer or a list of them, none negative; empty where absent.
+  /// Reads one integer or a list of integers, none negative. Empty if the key
+  /// is absent.
   std::vector<int64_t> naturals(std::string_view key);
-  /// The same with any integers: numbers of tokens, which may be of none.
+  /// Reads one integer or a list of integers of any sign. They are numbers of
+  /// tokens, and a file may use one that stands for no token.
   std::vector<int64_t> tokenIds(std::string_view key);
-  /// One integer, or a list of equal ones: a size that a format allows to
-  /// differ from layer to layer, where no supported model's does.
+  /// Reads one integer or a list of equal integers. The format lets such a size
+  /// differ from layer to layer, but in supported models it does not.
   int64_t uniformCount(std::string_view key,
                        std::optional<int64_t> fallback = {});
-  /// A nested table, empty where the key is absent. It lives as long as this
-  /// object, whose finish() finishes it too.
+  /// Returns a nested table, which is empty if the key is absent. It is owned
+  /// by this object, whose finish() checks it too.
   Options &table(std::string_view key);
 
-  /// Accepts an option only where its value is `wanted` (or absent or null).
+  /// These accept an option only if its value is `wanted`, absent or null.
   void mustBeFlag(std::string_view key, bool wanted);
   void mustBeNumber(std::string_view key, double wanted);
   void mustBeText(std::string_view key, std::string_view wanted);
 
-  /// Keys that change nothing about what the model computes.
+  /// Ignores keys that do not change what the model computes.
   void ignore(std::initializer_list<std::string_view> keys);
-  /// All keys that have not been asked for.
+  /// Ignores all keys that have not been asked for.
   void ignoreOthers();
-  /// Makes `reason` about `key` the error, unless there already is one.
+  /// Makes `reason` about `key` the error, unless there is one already.
   void refuse(std::string_view key, const std::string &reason);
 
-  /// The first error, or the first key (in sorted order) not asked for.
+  /// Returns the first error, or else an error about the first key, in sorted
+  /// order, that was not asked for.
   Status finish();
 
 private:
-  /// The value, marked as asked for; null where it is absent or null.
+  /// Returns the value and marks it as asked for. Returns null if it is absent
+  /// or null.
   const OptionValue *take(std::string_view key);
-  /// The same, and where it is absent and `required`, an error.
+  /// Like take(), but notes an error if the value is absent and `required`.
   const OptionValue *take(std::string_view key, bool required);
   void wrongKind(std::string_view key, std::string_view wanted,
                  const OptionValue &found);

@@ -1,4 +1,4 @@
-//===- Quote.h - names from files, safe to print --------------------------===//
+//===- Quote.h - safe printing of names from files ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,10 +13,10 @@
 
 namespace sluice {
 
-/// `text` in single quotes for a one-line message: control characters and bytes
-/// outside ASCII become \xNN, and what goes on for more than 80 characters is
-/// cut with "...". A hostile file's names can't forge lines or drive a
-/// terminal.
+/// Returns `text` in single quotes for a one-line message. Control characters
+/// and bytes outside ASCII become \xNN, and text longer than 80 characters is
+/// cut with "...". So names from a hostile file cannot forge lines of output or
+/// control a terminal.
 std::string quote(std::string_view text);
 
 } // namespace sluice

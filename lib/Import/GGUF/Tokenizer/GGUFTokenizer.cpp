@@ -1,4 +1,4 @@
-//===- GGUFTokenizer.cpp - the tokenizer in a GGUF file -------------------===//
+//===- GGUFTokenizer.cpp - reader of a GGUF file's tokenizer --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ using namespace sluice::text;
 
 namespace {
 
-constexpr const char *space = "\xE2\x96\x81"; // SentencePiece's, U+2581
+constexpr const char *space = "\xE2\x96\x81"; // SentencePiece's space, U+2581
 
 class TokenizerReader {
 public:
@@ -25,7 +25,7 @@ public:
 
   Expected<TokenizerSpec> read();
 
-  std::vector<std::string> warnings; ///< of what is left out
+  std::vector<std::string> warnings; ///< a line for each ignored setting
 
 private:
   Status fail(std::string_view key, std::string_view reason) const {
@@ -35,11 +35,12 @@ private:
     return "tokenizer.ggml." + std::string(key);
   }
 
-  // Each keeps the first error.
+  // The functions below keep the first error.
   bool flag(std::string_view key, bool otherwise);
   std::optional<TokenId> id(std::string_view key,
                             std::optional<TokenId> otherwise, bool warns);
-  /// Empty where the file does not have the key, which is given whole.
+  /// Returns an empty string if the file does not have the key. `key` is the
+  /// full key.
   std::string text(std::string_view key);
   void keep(const Status &error) {
     if (status.ok())
@@ -79,9 +80,9 @@ std::string TokenizerReader::text(std::string_view key) {
   return std::string(value ? value->value_or("") : "");
 }
 
-/// A token that the metadata names. One outside the vocabulary is left out,
-/// with a warning if it `warns`: of those that end a text the model's
-/// configuration tells.
+/// Returns a token that the metadata names. Leaves out a token outside the
+/// vocabulary, with a warning if `warns`. For tokens that end a text, the
+/// model's configuration gives the warning.
 std::optional<TokenId> TokenizerReader::id(std::string_view key,
                                            std::optional<TokenId> otherwise,
                                            bool warns) {
@@ -128,7 +129,7 @@ Status TokenizerReader::readTypes() {
                                    TokenType::Control, TokenType::UserDefined,
                                    TokenType::Unused,  TokenType::Byte};
     int64_t type = (*types)[i];
-    // Some files leave a token's type open.
+    // Type 0 is undefined; some files use it.
     if (type < 0 || type > 6)
       return fail("token_type", "token " + std::to_string(i) +
                                     " has the unknown type " +
@@ -185,8 +186,8 @@ Status TokenizerReader::readMerges() {
   return {};
 }
 
-/// The ids around a text, unless the file says otherwise, and those that end
-/// a generation.
+/// Reads the ids around a text, with defaults for what the file does not say,
+/// and the ids that end a generation.
 void TokenizerReader::readTemplate(bool addBegin, bool addEnd,
                                    std::optional<TokenId> defaultBegin,
                                    std::optional<TokenId> defaultEnd) {
@@ -213,8 +214,9 @@ void TokenizerReader::readTemplate(bool addBegin, bool addEnd,
   }
 }
 
-/// Says of a token that is to be added to texts that there is none: an error if
-/// the file does not name it, a warning if it names one that does not exist.
+/// Reports that a token that is to be added to texts does not exist: as an
+/// error if the file does not name it, as a warning if the file names one
+/// outside the vocabulary.
 void TokenizerReader::lacksAdded(std::string_view key) {
   if (!file.find(prefixed(key)))
     keep(fail(key, "missing, and the token is to be added"));
@@ -225,7 +227,7 @@ void TokenizerReader::lacksAdded(std::string_view key) {
             .message());
 }
 
-/// Tokens that are found in the text whatever the model would make of it.
+/// Adds the tokens that are matched in a text before the model sees it.
 void TokenizerReader::addSpecialTokens() {
   for (size_t i = 0; i < spec.tokens.size(); ++i) {
     TokenType type = spec.tokens[i].type;
@@ -255,8 +257,9 @@ Status TokenizerReader::readBpe() {
   return readMerges();
 }
 
-/// What SentencePiece does to a text before it looks at spaces. Where `words`
-/// are cut at its spaces, the steps are those of Hugging Face's converter.
+/// Reads the normalization that SentencePiece applies to a text before it
+/// handles spaces. With `words`, the text is later cut into words at spaces,
+/// and the steps are those of Hugging Face's converter.
 void TokenizerReader::readNormalizer(bool words) {
   using Kind = NormalizerStep::Kind;
   const MetadataValue *map = file.find(prefixed("precompiled_charsmap"));

@@ -49,8 +49,9 @@ constexpr std::string_view deepseek3Pattern =
 
 constexpr std::string_view bloomPattern = R"( ?[^(\s|[.,!?…。，、।۔،])]+)";
 
-// The pattern of GPT-2 as files without a name have it: white space that it
-// does not match is a piece of its own anyway.
+// The pattern of GPT-2 for files without a name. It lacks GPT-2's last
+// alternative, `\s+`: white space that it does not match becomes a piece of its
+// own anyway.
 constexpr std::string_view gpt2WordsPattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|)"
     R"(\s+(?!\S))";

@@ -14,17 +14,17 @@
 
 namespace sluice::gguf {
 
-/// What `tokenizer.ggml.pre` stands for.
+/// The settings that a name in `tokenizer.ggml.pre` stands for.
 struct NamedPreTokenizer {
   std::vector<text::PreTokenizerStep> steps;
   std::vector<text::NormalizerStep> normalizer;
   bool ignoreMerges = false;
-  bool addsBeginOfText = false; ///< where the file does not say
+  bool addsBeginOfText = false; ///< if the file does not say
 };
 
-/// The pre-tokenizer called `name`, with the steps of the tokenizer.json that
-/// the name was given for; nothing where it is not known. An empty name is
-/// that of files from before there were names.
+/// Returns the pre-tokenizer called `name`, with the steps of the
+/// tokenizer.json from which the name comes, or nothing if the name is unknown.
+/// An empty name stands for files that are older than these names.
 std::optional<NamedPreTokenizer> findPreTokenizer(std::string_view name);
 
 } // namespace sluice::gguf

@@ -1,4 +1,4 @@
-//===- Base64.h - bytes written as text -----------------------------------===//
+//===- Base64.h - a base64 decoder ----------------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,8 +15,8 @@
 
 namespace sluice::hf {
 
-/// The bytes that `text` spells in base64 with padding, or nothing where it is
-/// not that.
+/// Returns the bytes that `text` encodes in base64 with padding, or nothing if
+/// it is malformed.
 inline std::optional<std::string> decodeBase64(std::string_view text) {
   constexpr std::string_view alphabet =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -1,4 +1,4 @@
-//===- JsonFields.cpp - an object's fields, each used or refused ----------===//
+//===- JsonFields.cpp - strict reader of a JSON object's fields -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- JsonFields.h - an object's fields, each used or refused ------------===//
+//===- JsonFields.h - strict reader of a JSON object's fields -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,18 +17,18 @@
 namespace sluice::hf {
 
 /// Reads an object's fields by name and keeps the first error; after an error
-/// the getters return empty values. `finish` refuses every field that nobody
-/// asked for: a field that is not known may change the result.
+/// the getters return empty values. finish() fails on every field that was not
+/// asked for, since an unknown field may change the result.
 class JsonFields {
 public:
-  /// `place` is the object's path for messages, such as "model". A value that
-  /// is no object is an error.
+  /// `place` is the object's path for messages, such as "model". If `object` is
+  /// not a JSON object, that is the first error.
   JsonFields(const nlohmann::json &object, std::string place);
 
-  /// Null where the field is absent or null.
+  /// Returns null if the field is absent or null.
   const nlohmann::json *find(const char *name);
 
-  /// The field, which must be there. An empty value stands for it after an
+  /// Returns the field, which must be present. Returns an empty value after an
   /// error.
   const nlohmann::json &get(const char *name);
   const nlohmann::json &array(const char *name);
@@ -39,17 +39,17 @@ public:
   bool flag(const char *name, bool otherwise);
   uint32_t number(const char *name);
 
-  /// The place of a field, for messages and for the fields inside it.
+  /// Returns the path of a field, for messages and for the fields inside it.
   std::string at(std::string_view name) const;
 
-  /// Marks a field as known, and as one that changes no result.
+  /// Marks a field as known. It must not change any result.
   void ignore(const char *name) { asked.insert(name); }
 
-  /// Keeps the error `place.name: reason` unless there is one.
+  /// Keeps the error `place.name: reason` unless there is one already.
   void fail(std::string_view name, std::string_view reason);
   void keep(const Status &error);
   bool ok() const { return status.ok(); }
-  /// The first error so far.
+  /// Returns the first error so far.
   const Status &error() const { return status; }
 
   Status finish();

@@ -1,4 +1,4 @@
-//===- Steps.cpp - the stages of a tokenizer.json around its model --------===//
+//===- Steps.cpp - the steps of a tokenizer.json around its model ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,7 +30,8 @@ static Status readSequence(JsonFields &fields, const char *name,
   return fields.finish();
 }
 
-/// A pattern is {"String": ...} or {"Regex": ...}; says whether the latter.
+/// Reads a pattern, which is {"String": ...} or {"Regex": ...}. Returns whether
+/// it is the latter.
 static bool readPattern(JsonFields &fields, std::string &pattern) {
   JsonFields inner(fields.get("pattern"), fields.at("pattern"));
   std::optional<std::string> literal = inner.optionalString("String");
@@ -53,7 +54,7 @@ static PrependScheme readScheme(JsonFields &fields) {
     scheme = PrependScheme::Never;
   else if (name && *name != "always")
     fields.fail("prepend_scheme", quote(*name) + " is not supported");
-  // The older spelling.
+  // Older files have this field instead.
   if (!fields.flag("add_prefix_space", true)) {
     if (name && scheme != PrependScheme::Never)
       fields.fail("add_prefix_space", "does not agree with prepend_scheme");
@@ -212,8 +213,8 @@ Status hf::readDecoder(const json &value, const std::string &place,
   return fields.finish();
 }
 
-/// An id that a post-processor gives; whether it is in the vocabulary is
-/// checked with the whole description.
+/// Appends an id of a post-processor. Whether it is in the vocabulary is
+/// checked later, with the whole description.
 static void appendId(const json &value, JsonFields &fields, const char *name,
                      std::vector<TokenId> &ids) {
   if (value.is_number_unsigned() && value.get<uint64_t>() <= INT32_MAX)
@@ -224,7 +225,7 @@ static void appendId(const json &value, JsonFields &fields, const char *name,
 
 static const json noTokens = json::object();
 
-/// The ids around the one text in a TemplateProcessing.
+/// Reads the ids around a single text from a TemplateProcessing.
 static void readTemplate(JsonFields &fields, std::vector<TokenId> &before,
                          std::vector<TokenId> &after) {
   fields.ignore("pair");

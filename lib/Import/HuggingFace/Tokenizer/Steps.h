@@ -1,4 +1,4 @@
-//===- Steps.h - the stages of a tokenizer.json around its model ----------===//
+//===- Steps.h - the steps of a tokenizer.json around its model -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,9 +14,9 @@
 
 namespace sluice::hf {
 
-/// Each appends the steps of `value`, a stage of the file at `place`, to the
-/// description. A Sequence is taken apart. Errors name a step or field that is
-/// wrong or not supported.
+/// These append the steps of `value`, a stage of tokenizer.json at `place`, to
+/// the description. A Sequence is replaced by its steps. Errors name the step
+/// or field that is wrong or not supported.
 Status readNormalizer(const nlohmann::json &value, const std::string &place,
                       text::TokenizerSpec &spec);
 Status readPreTokenizer(const nlohmann::json &value, const std::string &place,
@@ -24,7 +24,7 @@ Status readPreTokenizer(const nlohmann::json &value, const std::string &place,
 Status readDecoder(const nlohmann::json &value, const std::string &place,
                    text::TokenizerSpec &spec);
 
-/// Puts the ids of a post-processor around those that are there.
+/// Puts the ids of a post-processor around those that `spec` has already.
 Status readPostProcessor(const nlohmann::json &value, const std::string &place,
                          text::TokenizerSpec &spec);
 

@@ -1,4 +1,4 @@
-//===- TokenizerConfig.cpp - what lies beside a tokenizer.json ----------===//
+//===- TokenizerConfig.cpp - reader of the files beside tokenizer.json ----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -51,11 +51,12 @@ private:
   TokenizerSpec &spec;
   std::vector<std::string> &warnings;
   std::unordered_map<std::string, TokenId> ids;
-  std::set<TokenId> added;            ///< those of spec.addedTokens
-  std::set<std::string> specialTexts; ///< that the configuration names
+  std::set<TokenId> added;            ///< the ids in spec.addedTokens
+  std::set<std::string> specialTexts; ///< named by the configuration
 };
 
-/// The text of a token that is written as a string, or as an object with it.
+/// Returns the text of a token that is written as a string or as an object that
+/// holds it.
 std::optional<std::string> textOf(const json &token) {
   if (token.is_string())
     return token.get<std::string>();
@@ -91,8 +92,8 @@ std::optional<TokenId> ConfigReader::find(const std::string &text) const {
                             : std::optional<TokenId>(known->second);
 }
 
-/// Adds a token that tokenizer.json lacks. As in transformers, one that the
-/// vocabulary has keeps its id, and a new one gets the next.
+/// Adds a token that tokenizer.json lacks. As in transformers, a token that the
+/// vocabulary has keeps its id, and a new token gets the next id.
 void ConfigReader::add(uint64_t id, const std::string &content,
                        AddedToken token, const char *file) {
   token.id = static_cast<TokenId>(spec.tokens.size());
@@ -109,8 +110,8 @@ void ConfigReader::add(uint64_t id, const std::string &content,
   spec.addedTokens.push_back(token);
 }
 
-/// added_tokens_decoder: tokens by id, with all that tokenizer.json says of
-/// one.
+/// Reads added_tokens_decoder: tokens by id, with the same fields as
+/// tokenizer.json's added tokens.
 Status ConfigReader::readDecoder(const json &tokens) {
   if (!tokens.is_object())
     return failure("added_tokens_decoder: not an object");
@@ -141,7 +142,7 @@ Status ConfigReader::readDecoder(const json &tokens) {
   return {};
 }
 
-/// added_tokens.json: the ids of tokens by their texts.
+/// Reads added_tokens.json: the ids of tokens by their texts.
 Status ConfigReader::readAddedTokens(const json &file) {
   if (!file.is_object())
     return failure("not an object");
@@ -161,7 +162,7 @@ Status ConfigReader::readAddedTokens(const json &file) {
   return {};
 }
 
-/// The texts that the configuration names as special, whether or not the
+/// Reads the texts that the configuration names as special, whether or not the
 /// vocabulary has them.
 void ConfigReader::readSpecialTexts(JsonFields &config) {
   for (const char *name : {"bos_token", "eos_token", "unk_token", "sep_token",
@@ -200,7 +201,7 @@ void hf::keepNamedTemplate(std::string_view name, std::string text,
     spec.toolTemplate = std::move(text);
 }
 
-/// A template, or a list of named ones.
+/// Reads a template, or a list of named templates.
 static Status readChatTemplates(const json &field, TokenizerSpec &spec) {
   if (field.is_string()) {
     spec.chatTemplate = field.get<std::string>();

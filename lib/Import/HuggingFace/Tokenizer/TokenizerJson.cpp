@@ -1,4 +1,4 @@
-//===- TokenizerJson.cpp - reads tokenizer.json ---------------------------===//
+//===- TokenizerJson.cpp - reader of tokenizer.json -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -41,7 +41,7 @@ private:
   VocabularyBuilder vocabulary;
 };
 
-/// The two tokens of a merge, written "a b" or ["a", "b"].
+/// Returns the two tokens of a merge, written "a b" or ["a", "b"].
 std::optional<std::pair<std::string, std::string>>
 mergePair(const json &merge) {
   if (merge.is_string()) {
@@ -146,7 +146,7 @@ Status TokenizerReader::readUnigram(JsonFields &fields) {
 Status TokenizerReader::readModel(const json &value) {
   JsonFields fields(value, "model");
   std::optional<std::string> type = fields.optionalString("type");
-  // Files from before models had a type are told apart by their fields.
+  // In older files the model has no type and is recognised by its fields.
   if (!type && fields.find("merges"))
     type = "BPE";
   if (!type && fields.find("vocab") && fields.get("vocab").is_array())
@@ -201,7 +201,7 @@ Status TokenizerReader::readStages(JsonFields &file) {
 Expected<TokenizerSpec> TokenizerReader::read(const json &value) {
   JsonFields file(value, "");
   file.ignore("version");
-  // These two concern batches of texts.
+  // These two fields concern batches of texts.
   file.ignore("truncation");
   file.ignore("padding");
   Status status = readModel(file.get("model"));
@@ -239,7 +239,7 @@ hf::parseTokenizerJson(const TokenizerTexts &texts,
   return spec;
 }
 
-/// The text of a file that may be missing: empty then.
+/// Returns the text of a file, or an empty string if the file is missing.
 static Expected<std::string> readOptional(const std::string &path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error))
@@ -251,7 +251,8 @@ static Expected<std::string> readOptional(const std::string &path) {
                      file->bytes().size());
 }
 
-/// The templates in files of their own, which replace the configuration's.
+/// Reads the templates from files of their own. They replace the
+/// configuration's.
 static Status readTemplateFiles(const std::string &folder,
                                 TokenizerSpec &spec) {
   constexpr std::pair<const char *, std::string_view> files[] = {

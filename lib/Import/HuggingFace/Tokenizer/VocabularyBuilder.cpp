@@ -1,4 +1,4 @@
-//===- VocabularyBuilder.cpp - gathers a vocabulary that may have holes ---===//
+//===- VocabularyBuilder.cpp - builder of a vocabulary --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- VocabularyBuilder.h - gathers a vocabulary that may have holes -----===//
+//===- VocabularyBuilder.h - builder of a vocabulary ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,21 +14,22 @@
 
 namespace sluice::hf {
 
-/// Takes tokens in any order, each with its id, and makes the list of them.
-/// Needs memory by how many tokens there are, whatever their ids.
+/// Collects tokens with their ids, in any order, and makes the vocabulary. Its
+/// memory depends on the number of tokens and not on their ids.
 class VocabularyBuilder {
 public:
-  /// Errors: the spelling is there already, or the id is past 2^31.
+  /// Adds a token. Fails if there is a token with the same text already, or if
+  /// the id does not fit into 31 bits.
   Status add(uint64_t id, text::Token token);
 
   std::optional<text::TokenId> find(const std::string &text) const;
 
-  /// The tokens by id. Errors: two tokens have one id, or an id between others
-  /// has no token.
+  /// Returns the tokens by id. Fails if two tokens have the same id, or if an
+  /// id below another has no token.
   Expected<std::vector<text::Token>> take();
 
 private:
-  std::vector<std::pair<text::TokenId, text::Token>> tokens; // as they came
+  std::vector<std::pair<text::TokenId, text::Token>> tokens; // as added
   std::unordered_map<std::string, text::TokenId> ids;
 };
 
