@@ -22,7 +22,7 @@ std::vector<double> sluice::interpreter::alibiSlopes(int64_t heads) {
   std::vector<double> slopes;
   for (int64_t i = 1; i <= powerOfTwo; ++i)
     slopes.push_back(std::exp2(-8.0 * i / powerOfTwo));
-  // The rest are every other slope of twice as many heads.
+  // The remaining slopes are every other slope of twice as many heads.
   for (int64_t i = 1; static_cast<int64_t>(slopes.size()) < heads; i += 2)
     slopes.push_back(std::exp2(-8.0 * i / (2 * powerOfTwo)));
   return slopes;
@@ -35,12 +35,12 @@ struct Query {
   std::span<const float> vector; // [headDim]
   int64_t position;
   int64_t kvHead;
-  double slope; // alibi's, or 0
+  double slope; // ALiBi's slope, or 0
 };
 
 } // namespace
 
-/// The score of each position from `first` to the query's own.
+/// Returns the score of each position from `first` to the query's own.
 static std::vector<double> computeScores(const Query &query, int64_t first,
                                          const KVCache::Entries &cached,
                                          const AttendParams &params) {

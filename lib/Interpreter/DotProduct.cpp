@@ -1,4 +1,4 @@
-//===- DotProduct.cpp - sums of products ----------------------------------===//
+//===- DotProduct.cpp - dot products --------------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,8 +7,8 @@
 
 #include "DotProduct.h"
 
-// Eight lanes become the vector instructions of each of these CPUs and are
-// added in order: the result is the same on all of them.
+// The compiler turns the eight lanes into vector instructions of each of these
+// CPUs. The lanes are added in order, so the result is the same on all CPUs.
 __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3",
                              "default"))) double
 sluice::interpreter::dotProduct(std::span<const float> a,

@@ -1,4 +1,4 @@
-//===- DotProduct.h - sums of products ------------------------------------===//
+//===- DotProduct.h - dot products ----------------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,9 @@
 
 namespace sluice::interpreter {
 
-/// The sum of a[i] * b[i], in double. The order of the sum depends on the
-/// length only. Where nearly all of the time goes.
+/// Returns the sum of a[i] * b[i], computed in double. The order of the sum
+/// depends only on the length. The interpreter spends nearly all of its time
+/// here.
 double dotProduct(std::span<const float> a, std::span<const float> b);
 
 } // namespace sluice::interpreter

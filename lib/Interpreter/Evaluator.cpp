@@ -1,4 +1,4 @@
-//===- Evaluator.cpp - executes one op ------------------------------------===//
+//===- Evaluator.cpp - execution of one op --------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,7 +30,7 @@ static Status evalWeight(Operation *op, llvm::StringRef name, Scope &scope,
   return {};
 }
 
-/// The slice of the member.
+/// Sets the value of the member's slice.
 static Status evalShard(ir::ShardOp op, Scope &scope, Environment &env,
                         int64_t member) {
   auto slice = llvm::cast<mlir::FlatSymbolRefAttr>(op.getSlices()[member]);
@@ -67,7 +67,8 @@ static Status evalRopeOp(ir::RopeOp op, Scope &scope) {
   return {};
 }
 
-/// In the body of a row loop, whose table is declared outside.
+/// Executes an op in the body of a row loop. The rope table is declared outside
+/// of the loop.
 static RowData evalRotationsOp(ir::RotationsOp op, const StepBatch &batch) {
   auto loop = llvm::cast<ir::TaskRowsOp>(op->getParentOp());
   auto table = loop.getWeight(op.getTable()).getDefiningOp<ir::RopeTableOp>();
@@ -93,7 +94,7 @@ static Status evalAttendOp(ir::AttendOp op, Scope &scope, int64_t member) {
   AttendParams params;
   params.heads = op.getHeads();
   params.allHeads = op.getAllHeads().value_or(op.getHeads());
-  // A worker has those of its one member.
+  // A worker has one member, and only that member's first head.
   if (auto first = op.getFirstHeads())
     params.firstHead = first->size() > 1 ? (*first)[member] : first->front();
   params.scale = op.getScale().convertToDouble();
@@ -110,7 +111,7 @@ static Status evalAttendOp(ir::AttendOp op, Scope &scope, int64_t member) {
   return {};
 }
 
-/// The ops whose results are one call of a function of Ops.h.
+/// Executes the ops whose result is one call of a function of Ops.h.
 static Status evalRowWise(Operation *op, Scope &s) {
   RowData result =
       llvm::TypeSwitch<Operation *, RowData>(op)
@@ -170,7 +171,7 @@ static Status evalRowWise(Operation *op, Scope &s) {
             const RowData *input = &s.rows(op.getInput());
             return evalAllReduce({&input, 1}, biases);
           })
-          // Float32 is what is computed with here.
+          // The interpreter computes in float32 and does not convert operands.
           .Case([&](ir::ToOperandOp op) { return s.rows(op.getInput()); });
   s.set(op->getResult(0), std::move(result));
   return {};
@@ -213,7 +214,7 @@ Status sluice::interpreter::evalOp(Operation *op, Scope &scope,
       .Case([&](ir::RopeOp op) { return evalRopeOp(op, scope); })
       .Case([&](ir::SplitQKVOp op) { return evalSplitQKVOp(op, scope); })
       .Case([&](ir::AttendOp op) { return evalAttendOp(op, scope, member); })
-      // Whoever executes the part has set what it receives.
+      // The caller of Execution has set the received values.
       .Case([](ir::ReceiveOp) { return Status(); })
       .Default([](Operation *op) {
         return opError(op, "the interpreter has no definition of this op");

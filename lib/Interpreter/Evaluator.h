@@ -1,4 +1,4 @@
-//===- Evaluator.h - executes one op --------------------------------------===//
+//===- Evaluator.h - execution of one op ----------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,14 +15,14 @@
 
 namespace sluice::interpreter {
 
-/// Executes an op with the values in `scope`, as `member` of its group; ops
-/// with regions and those at which members meet are Execution's. Errors name
-/// the op.
+/// Executes an op with the values in `scope`, as `member` of its group. Does
+/// not take ops with regions and ops at which members meet, which Execution
+/// handles. Errors name the op.
 Status evalOp(mlir::Operation *op, Scope &scope, Environment &environment,
               int64_t member);
 
-/// Whether the interpreter knows the op; for checking a module before it is
-/// run.
+/// Returns whether the interpreter can execute the op. It serves to check a
+/// module before it is run.
 bool isSupported(mlir::Operation *op);
 
 } // namespace sluice::interpreter

@@ -1,4 +1,4 @@
-//===- Execution.cpp - one member's way through a part --------------------===//
+//===- Execution.cpp - execution of a part by one member ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,11 +25,11 @@ void Execution::enterLayer(ir::LayerOp op) {
   scope().set(op.getBody().front().getArgument(0), std::move(input));
 }
 
-/// Its results are what it yields; what it computed is freed.
+/// Sets the layer's results to the yielded values and frees its other rows.
 void Execution::leaveLayer(ir::YieldOp op) {
   auto layer = llvm::cast<ir::LayerOp>(op->getParentOp());
   Held result = scope().get(op.getValue());
-  // With checkpoints inside, what is left of the batch as well.
+  // A layer with checkpoints also yields the batch that is left.
   std::optional<Held> batch;
   if (op.getBatch())
     batch = scope().get(op.getBatch());

@@ -1,4 +1,4 @@
-//===- Execution.h - one member's way through a part ----------------------===//
+//===- Execution.h - execution of a part by one member --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,8 +18,9 @@
 namespace sluice::interpreter {
 
 /// Executes the body of a `sluice.model`, `sluice.stage` or `sluice.worker` as
-/// one member of its group, and stops wherever the members have to meet: so
-/// that one thread can let them take turns. A part of no group is one member.
+/// one member of its group. Stops wherever the members have to meet, so that
+/// one thread can execute the members in turn. A part without a group has one
+/// member.
 class Execution {
 public:
   Execution(mlir::Operation *part, int64_t member, Environment &environment)
@@ -27,19 +28,21 @@ public:
     enter(part->getRegion(0).front());
   }
 
-  /// The values at this point; at the beginning, what the part is given.
+  /// Returns the values at this point. Before the first advance() the caller
+  /// sets the part's inputs here.
   Scope &scope() { return levels.back().scope; }
 
   /// Executes ops up to the next sluice.checkpoint, sluice.all_reduce or
-  /// sluice.all_gather, and returns that; null at the end. What has its results
-  /// set then goes on behind it. Errors name the op.
+  /// sluice.all_gather and returns that op, or null at the end. The caller sets
+  /// the op's results before the next call, which continues behind it. Errors
+  /// name the op.
   Expected<mlir::Operation *> advance();
 
-  /// The rows that the part passes on, once it is at its end.
+  /// Returns the rows that the part passes on, once it is at its end.
   const std::shared_ptr<const RowData> &result() const { return passedOn; }
 
 private:
-  /// A region that is executed, and the next op in it.
+  /// A region that is being executed, and the next op in it.
   struct Level {
     mlir::Block::iterator next;
     Scope scope;
@@ -51,7 +54,7 @@ private:
 
   int64_t member;
   Environment &environment;
-  std::deque<Level> levels; ///< a deque: scopes refer to those around them
+  std::deque<Level> levels; ///< a deque keeps outer scopes in place
   std::shared_ptr<const RowData> passedOn;
 };
 

@@ -1,4 +1,4 @@
-//===- Interpreter.cpp - executes a module before it is lowered -----------===//
+//===- Interpreter.cpp - the reference interpreter ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,7 +26,7 @@ static Status otherPhase(Operation *op) {
                  "another");
 }
 
-/// Whether the op may stand in a module that is interpreted.
+/// Returns whether the op may stand in a module that is interpreted.
 static bool isKnown(Operation *op) {
   return llvm::isa<ir::FileOp, ir::WeightOp, ir::SliceOp, ir::TokenizerOp,
                    ir::ModelOp, ir::StageOp, ir::PipelineOp, ir::GenerateOp,
@@ -34,17 +34,19 @@ static bool isKnown(Operation *op) {
                    ir::StepOp, ir::DeploymentOp>(op);
 }
 
-/// The step of a deployment's first stage; null where its stages are programs.
+/// Returns the step of a deployment's first stage, or null if the stages are
+/// programs.
 static ir::StepOp firstStep(ir::DeploymentOp deployment) {
   auto name = llvm::cast<mlir::FlatSymbolRefAttr>(deployment.getStages()[0]);
   return mlir::SymbolTable::lookupNearestSymbolFrom<ir::StepOp>(deployment,
                                                                 name);
 }
 
-/// What stands for the target: what `sluice.generate` names, or the
-/// `sluice.deployment` of steps; else the one `sluice.model`, `sluice.pipeline`
-/// or `sluice.step` without a counterpart, or of several, as where a draft has
-/// been merged into the module, the one that is called @main.
+/// Returns the op that represents the target model: the op that
+/// `sluice.generate` names, or the `sluice.deployment` of steps; else the only
+/// `sluice.model`, `sluice.pipeline` or `sluice.step` without a counterpart. If
+/// there are several, as after a draft was merged into the module, returns the
+/// one called @main.
 static Expected<Operation *> findTarget(mlir::ModuleOp module) {
   llvm::SmallVector<Operation *> models;
   for (Operation &op : *module.getBody()) {
@@ -83,7 +85,8 @@ template <typename Op> static ModelInfo infoOf(Op op) {
           {op.getEosTokens().begin(), op.getEosTokens().end()}};
 }
 
-/// The steps of all stages, the members of a group one behind the other.
+/// Returns the steps of all stages. The steps of a group's members follow each
+/// other.
 static std::vector<Operation *> findSteps(ir::DeploymentOp deployment) {
   std::vector<Operation *> steps;
   auto add = [&](mlir::Attribute name) {
@@ -98,7 +101,7 @@ static std::vector<Operation *> findSteps(ir::DeploymentOp deployment) {
   return steps;
 }
 
-/// The ops whose bodies are executed one after the other.
+/// Returns the ops whose bodies are executed, in order.
 static std::vector<Operation *> findParts(Operation *model) {
   if (auto deployment = llvm::dyn_cast<ir::DeploymentOp>(model))
     return findSteps(deployment);
@@ -116,7 +119,7 @@ Expected<Interpreter> Interpreter::open(mlir::ModuleOp module,
   std::vector<Operation *> parts = findParts(model);
   for (Operation *part : parts) {
     Operation *unknown = nullptr;
-    // The members of a group do the same.
+    // All members of a group are alike, so the first one is checked.
     Operation *frame = part;
     if (ir::WorkerOp worker = ir::getFirstWorker(part))
       frame = worker;
@@ -175,7 +178,8 @@ Interpreter::createDraft(mlir::ModuleOp module) {
 Status Interpreter::checkBatch(const StepBatch &batch) const {
   if (batch.rows() == 0)
     return failure("a step needs at least one row");
-  // The rows of one sequence lie together.
+  // The rows of a sequence are contiguous, so the first and last sequence
+  // differ if there are several.
   if (SequenceId first = batch.sequences().front(),
       last = batch.sequences().back();
       !isFused() && first != last)
@@ -195,7 +199,7 @@ Status Interpreter::checkBatch(const StepBatch &batch) const {
     if (position < 0 || position >= contextLength)
       return failure("position ", position, " is outside the context of ",
                      contextLength, " tokens");
-    // Rows after the first of a sequence continue it: StepBatch sees to that.
+    // StepBatch ensures that the further rows of a sequence continue the first.
     if (r > 0 && batch.sequences()[r - 1] == sequence)
       continue;
     auto found = lengths.find(sequence);

@@ -12,8 +12,8 @@
 using namespace sluice;
 using namespace sluice::interpreter;
 
-/// weight[out][in]. Rows of the weight are the outer loop: each is read from
-/// memory once however many rows of activations there are.
+/// Multiplies by weight[out][in]. The outer loop runs over rows of the weight,
+/// so that each is read from memory only once for any number of activations.
 static RowData multiply(const RowData &input, const WeightData &weight,
                         const WeightData *bias, Columns columns) {
   RowData result(input.rows(), columns.end - columns.begin);
@@ -26,7 +26,7 @@ static RowData multiply(const RowData &input, const WeightData &weight,
   return result;
 }
 
-/// weight[in][out].
+/// Multiplies by weight[in][out].
 static RowData multiplyTransposed(const RowData &input,
                                   const WeightData &weight,
                                   const WeightData *bias, Columns columns) {

@@ -1,4 +1,4 @@
-//===- Meeting.cpp - what the members of a group do together --------------===//
+//===- Meeting.cpp - collectives of a group's members ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,7 +24,8 @@ static void keepRows(ir::CheckpointOp op, Scope &scope,
   for (auto [input, result] :
        llvm::zip_equal(op.getInputs(), op.getResults())) {
     const RowData &records = scope.rows(input);
-    // As many outputs as rows: all rows are outputs, in their order.
+    // If there are as many records as rows, every row has a record, so the
+    // records can be treated as those of rows.
     bool isOfOutputs = records.rows() != survivors.before->rows();
     scope.set(result, keepRecords(records, survivors, isOfOutputs));
   }
@@ -43,7 +44,7 @@ static void evalCheckpoint(std::span<const Attendee> members,
 // Collectives
 //===----------------------------------------------------------------------===//
 
-/// What each member brings, its first operand.
+/// Returns the first operand of each member.
 static std::vector<const RowData *>
 inputsOf(std::span<const Attendee> members) {
   std::vector<const RowData *> inputs;

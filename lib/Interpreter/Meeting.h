@@ -1,4 +1,4 @@
-//===- Meeting.h - what the members of a group do together ----------------===//
+//===- Meeting.h - collectives of a group's members -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,15 +15,16 @@
 
 namespace sluice::interpreter {
 
-/// One member at an op where it meets the others.
+/// A member of a group that has stopped at an op at which the members meet.
 struct Attendee {
   mlir::Operation *op;
   Scope *scope;
 };
 
-/// Executes one checkpoint or collective for all members of a group, in their
-/// order: sets the op's results in each one's scope. Which rows are dead, the
-/// first member says. Error: they are at different ops.
+/// Executes one checkpoint or collective for all members of a group, given in
+/// their order, and sets the op's results in each member's scope. The first
+/// member decides which rows are dead. Fails if the members are at different
+/// ops.
 Status meet(std::span<const Attendee> members, Environment &environment);
 
 } // namespace sluice::interpreter

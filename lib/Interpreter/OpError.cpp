@@ -1,4 +1,4 @@
-//===- OpError.cpp - errors that say which op they are about --------------===//
+//===- OpError.cpp - errors that name an op -------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

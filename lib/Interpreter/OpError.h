@@ -1,4 +1,4 @@
-//===- OpError.h - errors that say which op they are about ----------------===//
+//===- OpError.h - errors that name an op ---------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,10 +15,11 @@
 
 namespace sluice::interpreter {
 
-/// "model.mlir:12:8: " where the location is one of a file, else "".
+/// Returns "model.mlir:12:8: " if the location is in a file, else "".
 std::string locationPrefix(mlir::Location location);
 
-/// One line: where the op is, which it is, what is wrong.
+/// Returns an error of one line: the op's location, its name, and `parts`,
+/// which say what is wrong.
 template <typename... Parts>
 Status opError(mlir::Operation *op, const Parts &...parts) {
   return failure(locationPrefix(op->getLoc()), "'",

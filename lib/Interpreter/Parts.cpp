@@ -1,4 +1,4 @@
-//===- Parts.cpp - executes a model in its parts --------------------------===//
+//===- Parts.cpp - execution of a model part by part ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,10 +24,10 @@ using mlir::Operation;
 
 namespace {
 
-/// The batch and rows that a part begins with, as values of its body.
+/// The values of a part's body that stand for its input batch and rows.
 struct PartInputs {
   mlir::Value batch;
-  mlir::Value rows; ///< null: it looks tokens up
+  mlir::Value rows; ///< null if the part embeds tokens
 };
 
 PartInputs inputsOf(Operation *part) {
@@ -40,8 +40,8 @@ PartInputs inputsOf(Operation *part) {
   return {llvm::cast<ir::ModelOp>(part).getBatch(), {}};
 }
 
-/// The members that execute a part together: those of a stage or model have one
-/// body, those of a group of workers one each.
+/// Returns an op for each member that executes the part: the same op for all
+/// members of a stage or model, and one worker for each member of a group.
 std::vector<Operation *> membersOf(Operation *part) {
   if (auto group = llvm::dyn_cast<ir::GroupOp>(part)) {
     llvm::SmallVector<ir::WorkerOp> workers = ir::getWorkers(group);
@@ -51,8 +51,8 @@ std::vector<Operation *> membersOf(Operation *part) {
   return std::vector<Operation *>(members, part);
 }
 
-/// Lets all members execute up to where they meet, and meet; false once they
-/// are at their ends.
+/// Executes all members up to the next op at which they meet, and that op.
+/// Returns false if all members are at their ends.
 Expected<bool> runToMeeting(std::deque<Execution> &members,
                             Environment &environment) {
   std::vector<Attendee> attendees;
@@ -91,23 +91,26 @@ Expected<PartResult> evalPart(Operation *part, const PartResult &input,
     isRunning = *met;
   }
   bool shrunk = environment.batches.size() > checkpoints;
-  // All members have the same rows.
+  // The results of all members are the same.
   return PartResult{shrunk ? environment.batches.back().get() : input.batch,
                     members.front().result()};
 }
 
-/// The ranks of a program in one process: workers and groups of them, and the
-/// channels between them, each a queue of what one step sent.
+/// Executes the ranks of a program in one process: the workers and groups, and
+/// the channels between them. A channel is a queue of what a part has sent in
+/// this step.
 class Ranks {
 public:
   Ranks(const std::vector<Operation *> &parts, Environment &environment)
       : parts(parts), environment(environment) {
-    // The members of a group have the same channels.
+    // The members of a group have the same channels, so the first one is
+    // enough.
     for (Operation *part : parts)
       workers.push_back(ir::getFirstWorker(part));
   }
 
-  /// The head's part: sends a step, and lets ranks work until it is answered.
+  /// Acts as the head: sends a step and executes the ranks until its answer
+  /// arrives.
   Expected<PartResult> run(const StepBatch &batch) {
     queueInto(workers.front()).push_back({&batch, nullptr});
     llvm::StringRef answers = workers.back().getSend().getChannel();
@@ -133,7 +136,8 @@ private:
     return channels[channel.getSymName()].size() < channel.getCapacity();
   }
 
-  /// Lets each worker that can compute one step; whether any could.
+  /// Executes one step of each worker that has an input frame and room for its
+  /// output. Returns whether there was any such worker.
   Expected<bool> runOnce() {
     bool moved = false;
     for (auto [part, worker] : llvm::zip_equal(parts, workers)) {
@@ -152,7 +156,7 @@ private:
   }
 
   std::vector<Operation *> parts;
-  std::vector<ir::WorkerOp> workers; ///< of each part the first
+  std::vector<ir::WorkerOp> workers; ///< the first worker of each part
   Environment &environment;
   std::map<llvm::StringRef, std::deque<PartResult>> channels;
 };

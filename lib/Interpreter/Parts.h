@@ -1,4 +1,4 @@
-//===- Parts.h - executes a model in its parts ----------------------------===//
+//===- Parts.h - execution of a model part by part ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,16 +12,16 @@
 
 namespace sluice::interpreter {
 
-/// What a part passes on: rows, and what is left of the batch.
+/// The result of a part: its rows, and the batch that is left.
 struct PartResult {
   const StepBatch *batch = nullptr;
   std::shared_ptr<const RowData> rows;
 };
 
-/// Executes one step of a model in whatever parts it is: one `sluice.model`,
-/// `sluice.stage`s in order, or the `sluice.worker`s and `sluice.group`s of all
-/// ranks. Errors name
-/// the op; workers that wait for each other for ever are one.
+/// Executes one step of a model that consists of one `sluice.model`, of
+/// `sluice.stage`s in order, of the `sluice.worker`s and `sluice.group`s of all
+/// ranks, or of `sluice.step`s. Errors name the op. Fails if workers wait for
+/// each other for ever.
 Expected<PartResult> evalParts(const std::vector<mlir::Operation *> &parts,
                                const StepBatch &batch,
                                Environment &environment);

@@ -1,4 +1,4 @@
-//===- PlannedSteps.cpp - executes steps of the phase plan ----------------===//
+//===- PlannedSteps.cpp - execution of steps of the phase plan ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,8 +26,7 @@ namespace {
 
 using Rows = std::shared_ptr<const RowData>;
 
-/// One member's way through its step, which stops wherever the members meet and
-/// at checkpoints.
+/// Executes the step of one member, and stops at exchanges and checkpoints.
 class StepExecution {
 public:
   StepExecution(ir::StepOp step, const PartResult &input,
@@ -35,11 +34,12 @@ public:
       : step(step), environment(environment), batch(input.batch),
         received(input.rows), next(step.getBody().front().begin()) {}
 
-  /// Executes tasks up to the next checkpoint or exchange, and returns that;
-  /// null at the end.
+  /// Executes tasks up to the next checkpoint or exchange and returns that op,
+  /// or null at the end.
   Expected<Operation *> advance();
 
-  /// Goes on behind a checkpoint with what that has moved.
+  /// Continues behind a checkpoint with the buffers that the checkpoint has
+  /// moved.
   void leave(ir::TaskCheckpointOp checkpoint, const Survivors &survivors);
 
   const StepBatch &getBatch() const { return *batch; }
@@ -47,7 +47,7 @@ public:
   bool has(Value buffer) const { return buffers.contains(buffer); }
   void set(Value buffer, Rows rows) { buffers[buffer] = std::move(rows); }
 
-  /// What the step passes on, once it is at its end.
+  /// Returns the step's result, once it is at its end.
   PartResult result() {
     return {batch, buffers.at(step.getResults().getBuffer())};
   }
@@ -180,7 +180,8 @@ Status StepExecution::execute(Operation *op) {
         evalAttention(op);
         return Status();
       })
-      // Buffers, tables, barriers, and tokens that the logits tell as well.
+      // Buffers, tables and barriers need nothing here, and neither does
+      // sampling, since the logits are the result.
       .Default([](Operation *) { return Status(); });
 }
 

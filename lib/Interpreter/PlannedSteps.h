@@ -1,4 +1,4 @@
-//===- PlannedSteps.h - executes steps of the phase plan ------------------===//
+//===- PlannedSteps.h - execution of steps of the phase plan --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,11 +13,11 @@
 namespace sluice::interpreter {
 
 /// Executes one step of a model as the tasks of its `sluice.step`s, stage by
-/// stage; the members of a group stand one behind the other and take turns.
-/// Each buffer has memory of its own here, whatever its place; operands of
-/// products are the rows that they were made of; barriers do nothing. What a
-/// checkpoint does not move is gone behind it, so that a value that a plan
-/// loses is an error. Errors name the task.
+/// stage. The steps of a group's members follow each other in `steps`, and the
+/// members are executed in turn. Each buffer has its own memory here, whatever
+/// its place in the arena; operands of products are the rows from which they
+/// were made; barriers do nothing. Buffers that a checkpoint does not move are
+/// dropped, so a plan that loses a value causes an error. Errors name the task.
 Expected<PartResult> evalSteps(const std::vector<mlir::Operation *> &steps,
                                const StepBatch &batch,
                                Environment &environment);

@@ -66,8 +66,8 @@ RowData sluice::interpreter::evalLayerNorm(const RowData &input,
 QKVRows sluice::interpreter::evalSplitQKV(const RowData &input,
                                           ir::QKVLayout layout, int64_t heads,
                                           int64_t kvHeads, int64_t headDim) {
-  // Both layouts are groups of query heads, key heads and value heads: one
-  // group for each key head, or a single one.
+  // Both layouts consist of groups of query heads, key heads and value heads:
+  // one group for each key head, or a single group.
   bool grouped = layout == ir::QKVLayout::Grouped;
   int64_t groups = grouped ? kvHeads : 1;
   int64_t queryWidth = heads / groups * headDim;
@@ -98,8 +98,8 @@ sluice::interpreter::evalRotations(std::span<const int32_t> positions,
   RowData result(static_cast<int64_t>(positions.size()), 2 * pairs);
   for (int64_t r = 0; r < result.rows(); ++r)
     for (int64_t p = 0; p < pairs; ++p) {
-      // A float32 product, as models are trained with: at long positions its
-      // rounding is part of what they have learnt.
+      // The product is computed in float32, as in training. At large positions,
+      // models have learnt with its rounding.
       float angle = static_cast<float>(positions[r]) * frequencies.inverse[p];
       double factor = frequencies.attentionFactor;
       result.row(r)[p] =
@@ -115,7 +115,7 @@ RowData sluice::interpreter::evalRotate(const RowData &input,
                                         ir::RopeStyle style, int64_t heads,
                                         int64_t headDim) {
   int64_t pairs = rotations.width() / 2;
-  // Feature 2p turns with 2p + 1, or p with p + pairs.
+  // Pair p is features 2p and 2p + 1, or features p and p + pairs.
   bool interleaved = style == ir::RopeStyle::Interleaved;
   int64_t stride = interleaved ? 2 : 1;
   int64_t partner = interleaved ? 1 : pairs;

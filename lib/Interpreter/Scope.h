@@ -1,4 +1,4 @@
-//===- Scope.h - what SSA values hold during a step -----------------------===//
+//===- Scope.h - the values of a step during execution --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,14 +21,15 @@
 
 namespace sluice::interpreter {
 
-/// What an SSA value holds: rows (shared, never changed once made), a weight, a
-/// layer's cache, or the batch. The pointers are owned by the environment and
-/// by the caller of the step.
+/// The content of an SSA value: rows (shared, never changed once made), a
+/// weight, a layer's cache, or the batch. The pointers are owned by the
+/// environment and by the caller of the step.
 using Held = std::variant<std::shared_ptr<const RowData>, const WeightData *,
                           KVCache *, const StepBatch *>;
 
-/// The values of a region while it is executed; those of the regions around it
-/// are seen as well. What a layer computed is freed when its scope ends.
+/// Holds the values of a region while it is executed, and gives access to those
+/// of the regions around it. The rows that a layer computed are freed when its
+/// scope ends.
 class Scope {
 public:
   explicit Scope(const Scope *outer = nullptr) : outer(outer) {}
@@ -52,7 +53,7 @@ public:
   const WeightData &weight(mlir::Value value) const {
     return *std::get<const WeightData *>(get(value));
   }
-  /// Null for an operand that is not there.
+  /// Returns null if the operand is absent.
   const WeightData *optionalWeight(mlir::Value value) const {
     return value ? &weight(value) : nullptr;
   }

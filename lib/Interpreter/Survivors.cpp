@@ -1,4 +1,4 @@
-//===- Survivors.cpp - what a checkpoint leaves of a step -----------------===//
+//===- Survivors.cpp - the rows that a checkpoint leaves ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,7 +33,7 @@ Survivors sluice::interpreter::findSurvivors(const StepBatch &before,
   return {&before, environment.batches.back().get(), std::move(kept)};
 }
 
-/// The old record that each new one comes from.
+/// Returns the number of the old record that becomes each new one.
 static std::vector<int64_t> keptRecords(const Survivors &survivors,
                                         bool isOfOutputs) {
   if (!isOfOutputs)

@@ -1,4 +1,4 @@
-//===- Survivors.h - what a checkpoint leaves of a step -------------------===//
+//===- Survivors.h - the rows that a checkpoint leaves --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,10 +16,11 @@ namespace sluice::interpreter {
 struct Survivors {
   const StepBatch *before;
   const StepBatch *after;    ///< owned by the environment
-  std::vector<int64_t> rows; ///< the old row that each new one comes from
+  std::vector<int64_t> rows; ///< the old row of each new one
 };
 
-/// Asks the environment which rows of the batch are alive.
+/// Asks the environment which rows of the batch are alive, and adds a batch of
+/// them to the environment.
 Survivors findSurvivors(const StepBatch &before, Environment &environment);
 
 /// Returns the records of the rows that are alive, or of the outputs among

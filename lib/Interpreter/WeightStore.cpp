@@ -1,4 +1,4 @@
-//===- WeightStore.cpp - the weights of a module, as float32 --------------===//
+//===- WeightStore.cpp - a module's weights as float32 --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -54,7 +54,8 @@ Expected<WeightStore> WeightStore::open(mlir::ModuleOp module) {
 
 namespace {
 
-/// A weight's place in its file. Error: it is not inside.
+/// Returns the address of a weight in its mapped file. Fails if the weight is
+/// not inside the file.
 Expected<const uint8_t *> placeOf(ir::WeightOp op, const MappedFile &file) {
   const uint8_t *place =
       file.range(op.getOffset(), op.getStoredBytes().value_or(0));
@@ -64,12 +65,12 @@ Expected<const uint8_t *> placeOf(ir::WeightOp op, const MappedFile &file) {
   return place;
 }
 
-/// Dequantises the rows of a weight; quantises first where the op says so.
+/// Dequantises the rows of a weight. Quantises them before if the op says so.
 class RowReader {
 public:
   static Expected<RowReader> open(ir::WeightOp op, const MappedFile &file) {
     RowReader reader(op, file);
-    // The verifier has seen that the rows are whole blocks.
+    // The verifier has checked that rows consist of whole blocks.
     uint64_t bytes = op.getStoredBytes().value_or(0);
     Expected<const uint8_t *> place = placeOf(op, file);
     if (!place)
@@ -82,13 +83,14 @@ public:
     return reader;
   }
 
-  /// The scales that lie apart, a weight of `scalesFile`.
+  /// Opens the weight's scales, which are a weight of their own in
+  /// `scalesFile`.
   Status openScales(ir::WeightOp scales, const MappedFile &scalesFile) {
     Expected<const uint8_t *> place = placeOf(scales, scalesFile);
     if (!place)
       return place.status();
     mlir::RankedTensorType shape = scales.getTensorType();
-    // The verifier has seen that there is one.
+    // The verifier has checked that there is such a grid.
     grid = ScaleGrid::find(rows(), cols(), shape.getDimSize(0),
                            shape.getRank() == 2 ? shape.getDimSize(1) : 1);
     grid->data = *place;
@@ -100,7 +102,7 @@ public:
   int64_t rows() const { return type.getRank() == 2 ? type.getDimSize(0) : 1; }
   int64_t cols() const { return type.getShape().back(); }
 
-  /// Row `r`, cols() long, into `to`. Error: values that are not finite.
+  /// Reads row `r` of cols() values into `to`. Fails if a value is not finite.
   Status read(int64_t r, float *to) {
     const uint8_t *from = source + uint64_t(r) * storedRow;
     if (grid) {
@@ -150,7 +152,8 @@ static Expected<std::unique_ptr<WeightData>> load(RowReader &reader) {
   return weight;
 }
 
-/// Rows, or of all rows columns, one range behind the other.
+/// Loads the slice's ranges of rows, or its ranges of columns of all rows, one
+/// range after the other.
 static Expected<std::unique_ptr<WeightData>> loadSlice(RowReader &reader,
                                                        ir::SliceOp slice) {
   auto weight = std::make_unique<WeightData>();

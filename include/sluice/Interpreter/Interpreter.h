@@ -1,4 +1,4 @@
-//===- Interpreter.h - executes a module before it is lowered -------------===//
+//===- Interpreter.h - the reference interpreter --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,73 +34,76 @@
 
 namespace sluice::interpreter {
 
-/// What executing a module needs beside its ops: weights, and one cache for
-/// each layer that has one. Several programs over one module each have theirs.
+/// Holds the state with which a module is executed: the weights, and a cache
+/// for each layer that has one. Each interpreter of a module has its own.
 struct Environment {
   explicit Environment(WeightStore weights) : weights(std::move(weights)) {}
 
   WeightStore weights;
-  /// Keyed by the `sluice.layer` that the cache belongs to, and by the number
-  /// of the group's member, 0 where there is no group.
+  /// The caches, by the `sluice.layer` that a cache belongs to and the number
+  /// of the group's member, which is 0 without a group.
   llvm::DenseMap<std::pair<mlir::Operation *, int64_t>,
                  std::unique_ptr<KVCache>>
       caches;
 
-  /// Asked at each `sluice.checkpoint` which rows of the batch are alive, one
-  /// number for each; none: all are. For tests: here, nobody cancels.
+  /// Called at each `sluice.checkpoint`: returns for each row of the batch
+  /// whether it is alive. If empty, all rows are alive. For tests only, since
+  /// no request is cancelled in the interpreter.
   std::function<std::vector<uint8_t>(const StepBatch &)> alive;
-  /// What checkpoints have left of the step's batch, the newest last.
+  /// The batches that the step's checkpoints made of the rows alive, the newest
+  /// last.
   std::vector<std::unique_ptr<StepBatch>> batches;
 };
 
-/// What a model says of itself, in whatever phase it is.
+/// The properties of a model that are the same in every phase.
 struct ModelInfo {
   int64_t vocabSize = 0;
   int64_t contextLength = 0;
   std::vector<int64_t> eosTokens;
 };
 
-/// The oracle: executes a module op by op, as its ops are described. Naive,
-/// float32, on one thread. Not thread-safe.
+/// Executes a module op by op, as the ops are described, for lowered code to be
+/// compared with. Naive, float32, on one thread. Not thread-safe.
 ///
 /// In the phase `model` it executes the model; in `pipeline` the stages, one
-/// after the other; in `program` the workers of all ranks in this process, each
-/// whenever its channel holds a frame and the next one has room; in `plan` the
-/// tasks of the steps, stage by stage. The members of a tensor-parallel group
-/// take turns, from one collective to the next.
+/// after the other; in `program` the workers of all ranks in this process, a
+/// worker whenever its input channel holds a frame and its output channel has
+/// room; in `plan` the tasks of the steps, stage by stage. The members of a
+/// tensor-parallel group take turns, from one collective to the next.
 class Interpreter {
 public:
-  /// Executes the module's target. The module must be verified and outlive the
-  /// interpreter. Errors: no model or several, ops of a phase that is not
-  /// executed here, a file that is missing or not the one that was imported.
+  /// Makes an interpreter of the module's target model. The module must be
+  /// verified and outlive the interpreter. Fails if there is no model or
+  /// several, on ops of a phase that the interpreter does not execute, and if a
+  /// file is missing or is not the one that was imported.
   static Expected<Interpreter> create(mlir::ModuleOp module);
 
-  /// Executes the draft that the module's `sluice.speculate` names; nullopt
-  /// where there is none.
+  /// Makes an interpreter of the draft that the module's `sluice.speculate` or
+  /// `sluice.deployment` names, or returns nullopt if there is none.
   static Expected<std::optional<Interpreter>>
   createDraft(mlir::ModuleOp module);
 
   const ModelInfo &info() const { return modelInfo; }
 
-  /// Whether a step can have rows of several sequences: the module's steps take
-  /// a `!sluice.batch`, not the `!sluice.chunk` of one.
+  /// Returns whether a step can have rows of several sequences, that is whether
+  /// the module's steps take a `!sluice.batch` and not a `!sluice.chunk`.
   bool isFused() const {
-    // Only batches go between ranks.
+    // Ranks exchange only batches.
     return llvm::isa<ir::GroupOp>(parts.front()) || ir::isFused(parts.front());
   }
 
-  /// Executes one step; returns logits[output][vocab]. A row continues its
-  /// sequence, or goes back: then what the sequence had from that position on
-  /// is gone. Errors, before anything is changed: an empty batch, rows of
-  /// several sequences where the step is not fused, tokens outside the
-  /// vocabulary, positions outside the context or past the sequence's end.
-  /// Errors of an op name it and its location.
+  /// Executes one step and returns logits[output][vocab]. A row continues its
+  /// sequence or goes back to an earlier position, which drops the sequence's
+  /// tokens from that position on. Fails before any change on an empty batch,
+  /// on rows of several sequences if the step is not fused, on tokens outside
+  /// the vocabulary, and on positions outside the context or past the
+  /// sequence's end. The error of an op names the op and its location.
   Expected<RowData> step(const StepBatch &batch);
 
   /// Drops a sequence and its caches.
   void erase(SequenceId sequence);
 
-  /// See Environment::alive.
+  /// Sets Environment::alive.
   void
   setAlive(std::function<std::vector<uint8_t>(const StepBatch &)> function) {
     environment.alive = std::move(function);
@@ -116,8 +119,8 @@ private:
                                     mlir::Operation *model);
   Status checkBatch(const StepBatch &batch) const;
 
-  /// In order: a `sluice.model`, `sluice.stage`s, `sluice.worker`s and
-  /// `sluice.group`s of them, or `sluice.step`s.
+  /// The ops to execute, in order: one `sluice.model`, or `sluice.stage`s, or
+  /// `sluice.worker`s and `sluice.group`s of them, or `sluice.step`s.
   std::vector<mlir::Operation *> parts;
   ModelInfo modelInfo;
   Environment environment;

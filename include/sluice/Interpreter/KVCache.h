@@ -16,8 +16,8 @@
 
 namespace sluice::interpreter {
 
-/// Keys and values of every position of every sequence, in vectors that grow.
-/// The contents of a `!sluice.cache`.
+/// Holds the keys and values of every position of every sequence, in vectors
+/// that grow. It is the content of a `!sluice.cache`.
 class KVCache {
 public:
   KVCache(int64_t kvHeads, int64_t headDim)
@@ -27,15 +27,17 @@ public:
   int64_t headDim() const { return headSize; }
 
   /// Stores key[kvHeads][headDim] and value (same shape) at `position`, which
-  /// is at most the sequence's length. What was cached from `position` on is
-  /// gone: a step that goes back replaces a sequence's end.
+  /// is at most the sequence's length. Drops the entries that were stored from
+  /// `position` on, since a step that goes back replaces the end of a sequence.
   void store(SequenceId sequence, int64_t position, std::span<const float> key,
              std::span<const float> value);
 
-  /// What a sequence has cached. Valid until the next store or erase.
+  /// The cached keys and values of a sequence. Valid until the next store() or
+  /// erase().
   class Entries {
   public:
-    /// One head's key or value at a position that was stored: [headDim].
+    /// These return the key or value of one head at a stored position:
+    /// [headDim].
     std::span<const float> key(int64_t position, int64_t kvHead) const {
       return head(keys, position, kvHead);
     }
@@ -58,7 +60,7 @@ public:
     std::vector<float> values; // values[position][kvHead][headDim]
   };
 
-  /// Of a sequence that something was stored for.
+  /// Returns the entries of a sequence, which must have some.
   const Entries &entries(SequenceId sequence) const {
     return sequences.at(sequence);
   }

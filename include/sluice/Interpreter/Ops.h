@@ -1,18 +1,19 @@
-//===- Ops.h - what each op of the dialect computes -----------------------===//
+//===- Ops.h - the definition of each op of the dialect -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One function for each op of the phase `model`: the definition that every
-// lowering and pass is tested against. They are written to be read. Elements
-// are float32 as in every execution; sums run in double and are rounded once,
-// so that a difference from here is the other side's rounding.
+// Defines each op of the phase `model` by a function, against which every
+// lowering and pass is tested. The functions are written to be read. Elements
+// are float32 as in every execution; sums are computed in double and rounded
+// once, so that a difference from these results is due to the rounding of the
+// tested code.
 //
-// Shapes and attributes are those that the ops' verifiers accept; nothing is
-// checked again. All functions are pure but evalAttend, which stores into the
-// cache.
+// The functions do not check shapes and attributes, which the ops' verifiers
+// have accepted. All functions are pure except evalAppend(), which stores into
+// the cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +31,7 @@
 
 namespace sluice::interpreter {
 
-/// result[r] = table[indices[r]]; the indices are inside the table.
+/// Returns result[r] = table[indices[r]]. The indices are inside the table.
 RowData evalEmbed(const WeightData &table, std::span<const int32_t> indices);
 
 RowData evalRmsNorm(const RowData &input, const WeightData &weight,
@@ -46,12 +47,14 @@ struct Columns {
   int64_t end;
 };
 
-/// y[r][o - columns.begin] = sum_i x[r][i] * weight[o][i] + bias[o], or
-/// weight[i][o] where `transposed`, for the columns o; `bias` may be null.
+/// Returns y[r][o - columns.begin] = sum_i x[r][i] * weight[o][i] + bias[o],
+/// for each column o of `columns`. If `transposed`, weight[o][i] is
+/// weight[i][o]. `bias` may be null.
 RowData evalLinear(const RowData &input, const WeightData &weight,
                    const WeightData *bias, bool transposed, Columns columns);
 
-/// The rows of all inputs side by side; they have as many rows each.
+/// Joins the rows of all inputs side by side. All inputs have the same number
+/// of rows.
 RowData evalConcat(std::span<const RowData *const> inputs);
 
 struct QKVRows {
@@ -67,12 +70,12 @@ struct RopeParams {
   ir::RopeStyle style;
   int64_t heads;
   int64_t headDim;
-  /// One for each rotated pair: the first 2 * inverse.size() features of a
-  /// head are rotated.
+  /// The frequencies of the rotated pairs. The first 2 * inverse.size()
+  /// features of a head are rotated.
   ir::RopeFrequencies frequencies;
 };
 
-/// For each position the cosines of all pairs, then their sines.
+/// Returns for each position the cosines of all pairs, then their sines.
 RowData evalRotations(std::span<const int32_t> positions,
                       const ir::RopeFrequencies &frequencies);
 
@@ -94,10 +97,10 @@ struct AttendParams {
   double scale;
   std::optional<int64_t> window = std::nullopt;
   std::optional<double> softcap = std::nullopt;
-  /// Multiplies the slopes.
+  /// The factor of ALiBi's slopes.
   std::optional<double> alibi = std::nullopt;
-  /// The slopes are those of `allHeads` heads from `firstHead` on; 0: of
-  /// `heads`.
+  /// The slopes are computed for `allHeads` heads and used from `firstHead` on.
+  /// If 0, they are computed for `heads` heads.
   int64_t allHeads = 0;
   int64_t firstHead = 0;
 };
@@ -106,22 +109,23 @@ struct AttendParams {
 void evalAppend(const RowData &key, const RowData &value, KVCache &cache,
                 const StepBatch &batch);
 
-/// Attends to what is stored: result[row][heads][headDim].
+/// Attends to the stored keys and values. Returns result[row][heads][headDim].
 RowData evalAttend(const RowData &query, const KVCache &cache,
                    const StepBatch &batch, const AttendParams &params);
 
-/// One slope for each of `heads` heads.
+/// Returns ALiBi's slope for each of `heads` heads.
 std::vector<double> alibiSlopes(int64_t heads);
 
-/// The sum of all inputs, one for each member, and of all biases.
+/// Returns the sum of all inputs, one for each member, and of all biases.
 RowData evalAllReduce(std::span<const RowData *const> inputs,
                       std::span<const WeightData *const> biases);
 
-/// The rows of all inputs, one for each member, side by side, `width` wide: the
-/// last ones overlap where that is less than they have together.
+/// Joins the rows of all inputs, one for each member, side by side to rows of
+/// `width` features. If the inputs have more features together, the last inputs
+/// overlap.
 RowData evalAllGather(std::span<const RowData *const> inputs, int64_t width);
 
-/// The rows that the batch marks as outputs.
+/// Returns the rows that the batch marks as outputs.
 RowData evalSelectOutputs(const RowData &input, const StepBatch &batch);
 
 } // namespace sluice::interpreter

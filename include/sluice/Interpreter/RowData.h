@@ -1,4 +1,4 @@
-//===- RowData.h - rows of activations ------------------------------------===//
+//===- RowData.h - rows of activations of the interpreter -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,13 +14,14 @@
 
 namespace sluice::interpreter {
 
-/// What a tensor<?xNxf32> holds during a step: data[row][width].
+/// The content of a tensor<?xNxf32> during a step: data[row][width].
 class RowData {
 public:
   RowData() = default;
   RowData(int64_t rows, int64_t width)
       : numRows(rows), rowWidth(width), data(rows * width) {}
-  /// All elements, row after row; `elements` is a whole number of rows.
+  /// Takes all elements, row after row. `elements` holds a whole number of
+  /// rows.
   RowData(int64_t width, std::vector<float> elements)
       : numRows(static_cast<int64_t>(elements.size()) / width), rowWidth(width),
         data(std::move(elements)) {}

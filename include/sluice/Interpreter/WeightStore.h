@@ -1,4 +1,4 @@
-//===- WeightStore.h - the weights of a module, as float32 ----------------===//
+//===- WeightStore.h - a module's weights as float32 ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,8 +21,9 @@
 
 namespace sluice::interpreter {
 
-/// A weight's values: data[rows][cols], rows == 1 for a vector. As stored: a
-/// linear layer's is [out][in], or [in][out] where the op says transposed.
+/// The values of a weight: data[rows][cols], where a vector has one row. The
+/// order is the file's: a linear layer's weight is [out][in], or [in][out] if
+/// the op says transposed.
 struct WeightData {
   int64_t rows = 0;
   int64_t cols = 0;
@@ -34,18 +35,19 @@ struct WeightData {
 };
 
 /// Loads the weights of a module when they are first asked for and keeps them
-/// as float32. A weight whose format differs from the one it is stored in is
-/// quantised on the way, so that its values are those that every lowering
-/// computes with. Not thread-safe.
+/// as float32. Quantises a weight whose format differs from the one in the
+/// file, so that its values are those that every lowering computes with. Not
+/// thread-safe.
 class WeightStore {
 public:
-  /// Maps the files that weights refer to and checks that they are those that
-  /// the module was imported from. The module must be verified and outlive the
-  /// store. Errors name the op and the file: missing, of another size, changed.
+  /// Maps the files that weights refer to and checks that the module was
+  /// imported from them. The module must be verified and outlive the store.
+  /// Fails if a file is missing, has another size or has changed; the error
+  /// names the op and the file.
   static Expected<WeightStore> open(mlir::ModuleOp module);
 
-  /// The values of a weight or a slice, valid for the life of the store. Errors
-  /// name the weight: values that are not finite.
+  /// Returns the values of a weight or a slice, which are valid as long as the
+  /// store. Fails if a value is not finite; the error names the weight.
   Expected<const WeightData *> get(llvm::StringRef name);
 
 private:
