@@ -1,4 +1,4 @@
-//===- ToolCommandLine.cpp - what the tools do with their command lines ---===//
+//===- ToolCommandLine.cpp - the command lines of the tools ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -49,7 +49,7 @@ void sluice::wrapHelp() {
         wrapText(option->HelpStr, helpColumns - width - separator)));
 }
 
-/// The options that --help shows, in the alphabet's order.
+/// Returns the options that --help shows, in alphabetical order.
 static std::vector<std::string> shownOptions() {
   std::vector<std::string> names;
   for (auto [name, option] : cl::getRegisteredOptions())
@@ -59,9 +59,10 @@ static std::vector<std::string> shownOptions() {
   return names;
 }
 
-/// Looks for the first word that neither an option nor a positional one takes.
-/// LLVM would tell of all of them, of some in lines of their own, and not name
-/// those that are no options. What response files hold is left to it.
+/// Fails on the first word that is neither an option or its value nor a
+/// positional argument. LLVM would report every such word, some of them in
+/// several lines, and would not name those that are no options. The content of
+/// response files is left to LLVM.
 static Status findStrayWord(int argc, char **argv) {
   auto &options = cl::getRegisteredOptions();
   size_t positional = cl::SubCommand::getTopLevel().PositionalOpts.size();
@@ -103,8 +104,8 @@ bool sluice::parseCommandLine(llvm::StringRef tool, int argc, char **argv,
   llvm::raw_string_ostream stream(message);
   if (cl::ParseCommandLineOptions(argc, argv, overview, &stream))
     return true;
-  // Wrong values LLVM has reported already. Of others the first line counts,
-  // without the tool's name.
+  // LLVM has reported wrong values already. Of its other errors only the first
+  // line is reported, without the tool's name.
   llvm::StringRef line = llvm::StringRef(message).ltrim().split('\n').first;
   line.consume_front(tool);
   line.consume_front(": ");

@@ -1,4 +1,4 @@
-//===- ToolCommandLine.h - what the tools do with their command lines -----===//
+//===- ToolCommandLine.h - the command lines of the tools -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,39 +16,38 @@
 
 namespace sluice {
 
-/// Exit statuses of the tools: wrong usage is told apart from all else.
+/// Exit statuses of the tools. Wrong usage has a status of its own.
 enum ExitCode : int { exitSuccess = 0, exitFailure = 1, exitUsage = 2 };
 
-/// What --version prints: "sluice-opt 0.1.0, LLVM 22.1.0".
+/// Returns the text of --version: "sluice-opt 0.1.0, LLVM 22.1.0".
 std::string versionOf(llvm::StringRef tool);
 
-/// Sets that up for a tool whose options are LLVM's.
+/// Makes --version print that text, for a tool whose options are LLVM's.
 void setVersion(llvm::StringRef tool);
 
-/// Keeps the help of a tool that shows few options to 80 columns. Called when
-/// all are registered.
+/// Wraps the help of a tool that shows few options at 80 columns. Call it after
+/// all options are registered.
 void wrapHelp();
 
-/// Parses the registered options, which are all that the tool takes. Wrong
-/// usage is reported in one line on stderr and returns false: the first word
-/// that is not known, with the option that it may have meant; else the first
-/// thing that LLVM finds wrong.
+/// Parses the registered options, which are all options of the tool. On wrong
+/// usage, reports one line on stderr and returns false. The line names the
+/// first unknown word and the most similar option, or else is LLVM's first
+/// error.
 bool parseCommandLine(llvm::StringRef tool, int argc, char **argv,
                       llvm::StringRef overview);
 
-/// Makes diagnostics of contexts that come later end with their source line:
-/// the op that one is about, which can be a whole model, is printed with
-/// --mlir-print-op-on-diagnostic alone. Called when MLIR's options of contexts
-/// are registered, before they are parsed.
+/// Makes later contexts print diagnostics without the op, which can be a whole
+/// model, unless the user gives --mlir-print-op-on-diagnostic. Call it after
+/// MLIR's options of contexts are registered and before they are parsed.
 void shortenDiagnostics();
 
-/// For tools of MLIR's own main, which empties what -o names before it reads
-/// anything: checks that this is no file that another argument names, be it by
-/// itself or inside an option
-/// ("--sluice-partition-stages=cluster-file=c.yaml").
+/// Checks that the file of -o is not named by another argument, either alone or
+/// inside an option ("--sluice-partition-stages=cluster-file=c.yaml"). Tools
+/// that use MLIR's own main need this, since it truncates the output before it
+/// reads any input.
 Status checkOutput(int argc, char **argv);
 
-/// Prints an error as every tool does: one line.
+/// Prints an error in one line, as every tool does, and returns `exitCode`.
 int complain(llvm::StringRef tool, const Status &status,
              int exitCode = exitFailure);
 

@@ -1,4 +1,4 @@
-//===- sluice-compile.cpp - model files in, executable out ----------------===//
+//===- sluice-compile.cpp - compiler of models to executables -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -115,7 +115,7 @@ static int fail(const Status &status, int exitCode = exitFailure) {
   return complain("sluice-compile", status, exitCode);
 }
 
-/// Reads a module or imports a model's files, by what `path` is.
+/// Reads a module, or imports a model's files, depending on `path`.
 static Expected<OwningOpRef<ModuleOp>> load(const std::string &path,
                                             const std::string &quantized,
                                             MLIRContext *context) {
@@ -133,7 +133,7 @@ static Expected<OwningOpRef<ModuleOp>> load(const std::string &path,
   return module;
 }
 
-/// The model, with its draft where there is one.
+/// Returns the module of the model, with its draft if there is one.
 static Expected<OwningOpRef<ModuleOp>> loadAll(MLIRContext *context) {
   Expected<OwningOpRef<ModuleOp>> target = load(input, quantize, context);
   if (!target || draftPath.empty())
@@ -146,7 +146,8 @@ static Expected<OwningOpRef<ModuleOp>> loadAll(MLIRContext *context) {
   return target;
 }
 
-/// Tables go where the compiler's output does not.
+/// Prints a table to stdout, or to stderr if the compiler's output goes to
+/// stdout.
 static Status printTable(std::string_view table) {
   llvm::raw_ostream &stream = output == "-" ? llvm::errs() : llvm::outs();
   stream << llvm::StringRef(table);
@@ -154,7 +155,8 @@ static Status printTable(std::string_view table) {
   return {};
 }
 
-/// The first of the options that was given, with its dashes; empty: none.
+/// Returns the first of the options that was given, with its dashes, or an
+/// empty string.
 static std::string
 findGiven(std::initializer_list<const cl::Option *> options) {
   for (const cl::Option *option : options)
@@ -163,8 +165,8 @@ findGiven(std::initializer_list<const cl::Option *> options) {
   return "";
 }
 
-/// Checks that options which say how the model becomes a pipeline, and what
-/// asks about one, are given where there will be a pipeline.
+/// Checks that options about the pipeline are given only if the compilation
+/// gets as far as a pipeline.
 static Status checkPhaseOfOptions(Phase phase, const std::string &given) {
   if (phase >= Phase::Pipeline)
     return {};
@@ -177,7 +179,7 @@ static Status checkPhaseOfOptions(Phase phase, const std::string &given) {
   return {};
 }
 
-/// Reads what programs are made for.
+/// Reads the options that say for which devices programs are made.
 static Status readTargets(CompileOptions &all) {
   bool isBoth = targetNames == "cpu,cuda" || targetNames == "cuda,cpu";
   all.forCpu = targetNames == "cpu" || isBoth;
@@ -200,8 +202,8 @@ static Status readTargets(CompileOptions &all) {
   return {};
 }
 
-/// Reads what says how the model becomes a pipeline. Ranges are the passes'
-/// matter, but for what could not be told from a default.
+/// Reads the options that say how the model becomes a pipeline, and checks
+/// their ranges.
 static Status readPipelineOptions(CompileOptions &all) {
   if (stages.getNumOccurrences() > 0 && stages < 1)
     return failure("--stages: ", int64_t(stages), " is not at least 1");
@@ -239,7 +241,7 @@ static Status readPipelineOptions(CompileOptions &all) {
   return {};
 }
 
-/// Reads the input and compiles it. The exit status.
+/// Reads the input and compiles it. Returns the exit status.
 static int compileInput(const CompileOptions &options) {
   DialectRegistry registry;
   sluice::registerAllDialects(registry);
@@ -261,7 +263,7 @@ int main(int argc, char **argv) {
   registerDefaultTimingManagerCLOptions();
   sluice::registerAllPasses();
   setVersion("sluice-compile");
-  // Those of MLIR stay usable; --help-hidden lists them.
+  // MLIR's options stay usable; --help-hidden lists them.
   cl::HideUnrelatedOptions(category);
   wrapHelp();
   if (!parseCommandLine(
@@ -271,7 +273,8 @@ int main(int argc, char **argv) {
           "bytecode; '-' reads a module from standard input.\n"))
     return exitUsage;
 
-  // Checked here rather than by LLVM, which reports each in a line of its own.
+  // Missing options are checked here, since LLVM would report each in a line of
+  // its own.
   if (input.empty())
     return fail(failure("no model given: see --help"), exitUsage);
   if (output.empty() && !explain)
@@ -291,7 +294,7 @@ int main(int argc, char **argv) {
   if (Status status = checkPhaseOfOptions(*phase, options.pipelineGiven);
       !status.ok())
     return fail(status, exitUsage);
-  // Where nothing is written, nothing behind the tables is needed.
+  // If nothing is written, the phases behind the tables are not needed.
   const Phase explained = options.forCuda ? Phase::Kernels : Phase::Pipeline;
   options.target = output.empty() ? std::min(*phase, explained) : *phase;
   if (explain)

@@ -1,4 +1,4 @@
-//===- sluice-import.cpp - a model's files become a module ----------------===//
+//===- sluice-import.cpp - importer of model files ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -46,7 +46,7 @@ cl::opt<Format> quantize(
 Status writeModule(mlir::ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  // Locations are unknown: a model's files have no lines.
+  // A model's files have no lines, so locations are not printed.
   module.print(stream);
   return writeFile(output, text);
 }

@@ -1,4 +1,4 @@
-//===- sluice-opt.cpp - runs passes over modules --------------------------===//
+//===- sluice-opt.cpp - runner of passes over modules ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- sluice-reduce.cpp - shrinks failing modules ------------------------===//
+//===- sluice-reduce.cpp - reducer of failing modules ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,8 @@ int main(int argc, char **argv) {
   sluice::registerAllDialects(registry);
   sluice::registerAllPasses();
   mlir::MLIRContext context(registry);
-  // As shortenDiagnostics(), which this context would be too early for.
+  // This does the work of shortenDiagnostics(), which affects only later
+  // contexts.
   context.printOpOnDiagnostic(false);
   return mlir::asMainReturnCode(mlir::mlirReduceMain(argc, argv, context));
 }

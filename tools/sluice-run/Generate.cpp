@@ -1,4 +1,4 @@
-//===- Generate.cpp - from prompts to text --------------------------------===//
+//===- Generate.cpp - generation of text from prompts ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -56,7 +56,8 @@ Status Generation::addRequests(RunClock::time_point start) {
   return {};
 }
 
-/// Runs requests to their ends; each step has rows of all that still run.
+/// Runs requests to their ends. Each step has rows of all requests that are not
+/// finished.
 Status Generation::execute(std::span<RunRequest> together) {
   auto count = static_cast<int64_t>(together.size());
   StepBatch batch(count * RunRequest::rowLimit(session, options),
@@ -101,7 +102,7 @@ std::string Generation::print() const {
     json.endObject();
     return json.text();
   }
-  // The text of a single one has been written as it came.
+  // The text of a single request has been written while it was generated.
   std::string text;
   for (size_t i = 0; requests.size() > 1 && i < requests.size(); ++i)
     text += (i ? "\n" : "") + requests[i].text();

@@ -1,4 +1,4 @@
-//===- Generate.h - from prompts to text or a score -----------------------===//
+//===- Generate.h - generation and scoring of text ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,15 +12,15 @@
 
 namespace sluice::run {
 
-/// Continues the prompt and writes the text as it comes (the ids, where the
-/// model has no tokenizer), or one JSON object at the end. Several prompts are
-/// as many requests, whose texts are written one after the other at the end.
-/// They share steps where the module's steps are fused; else each has its own.
-/// `start` is when the process began.
+/// Continues the prompt. Writes the text while it is generated (or token ids,
+/// if the model has no tokenizer), or one JSON object at the end. Each of
+/// several prompts is a request; their texts are written one after the other at
+/// the end. Requests share steps if the module's steps are fused. `start` is
+/// the time at which the process began.
 Status generate(RunSession &session, const RunOptions &options,
                 RunClock::time_point start);
 
-/// Writes how probable the model finds the prompt's tokens 1 to n-1.
+/// Writes the probability that the model gives to the prompt's tokens 1 to n-1.
 Status score(RunSession &session, const RunOptions &options);
 
 } // namespace sluice::run

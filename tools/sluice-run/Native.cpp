@@ -1,4 +1,4 @@
-//===- Native.cpp - runs the phase kernels natively -----------------------===//
+//===- Native.cpp - native execution of the phase kernels -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,8 +25,8 @@ bool run::isKernels(mlir::ModuleOp module) {
 
 namespace {
 
-/// A temporary folder that goes with all that is in it: the executable and the
-/// packed weights beside it.
+/// A temporary folder for the executable and its packed weights. The destructor
+/// removes it with its content.
 class TemporaryFolder {
 public:
   TemporaryFolder() { failed = fs::createUniqueDirectory("sluice-run", path); }

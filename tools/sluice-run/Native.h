@@ -1,4 +1,4 @@
-//===- Native.h - runs the phase kernels natively -------------------------===//
+//===- Native.h - native execution of the phase kernels -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,12 +17,12 @@
 
 namespace sluice::run {
 
-/// Whether the module is in the phase `kernels`, which runs natively.
+/// Returns whether the module is in the phase `kernels`, which is run natively.
 bool isKernels(mlir::ModuleOp module);
 
 /// Compiles a module of the phase `kernels` into a temporary executable, runs
-/// its command line with `arguments` and returns its exit status. Errors: what
-/// stands in the way of compiling it.
+/// its command line with `arguments` and returns its exit status. Fails if the
+/// module has no program for a CPU, or if it cannot be compiled or started.
 Expected<int> runNatively(mlir::ModuleOp module,
                           std::span<const std::string> arguments);
 

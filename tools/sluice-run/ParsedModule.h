@@ -19,14 +19,15 @@
 
 namespace sluice::run {
 
-/// A module and the context it lives in.
+/// A module and its context.
 struct ParsedModule {
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 
-/// Parses and verifies the module at `path`; "-" is standard input. Errors are
-/// one line: the file cannot be read, or what MLIR reports first.
+/// Parses and verifies the module at `path`; "-" is standard input. An error is
+/// one line: that the file cannot be read, or the first error that MLIR
+/// reports.
 Expected<ParsedModule> parseModule(const std::string &path);
 
 } // namespace sluice::run

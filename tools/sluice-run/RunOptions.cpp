@@ -1,4 +1,4 @@
-//===- RunOptions.cpp - what the user asked for ---------------------------===//
+//===- RunOptions.cpp - the options of sluice-run -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,8 +27,8 @@ static void addPrompt(CLI::App &app, RunOptions &options) {
                 "given several times for as many requests");
   auto add = [&](const char *name, const char *type, PromptSource source,
                  const char *help) {
-    // Called for each time that it is given. A list of strings would not do:
-    // CLI11 takes a text in brackets apart.
+    // The function is called each time the option is given. A list of strings
+    // would not work, since CLI11 splits a text in brackets.
     group
         ->add_option_function<std::string>(
             name,
@@ -93,7 +93,8 @@ static void addOutput(CLI::App &app, RunOptions &options) {
                "prompt");
 }
 
-/// Sampling options without a temperature ask for sampling.
+/// Turns sampling on if a sampling option is given without a temperature, and
+/// chooses a seed if none is given.
 static void settleSampling(const CLI::App &app, SamplingParams &sampling) {
   bool asked = false;
   for (const char *name : {"--top-k", "--top-p", "--min-p", "--seed"})
@@ -104,14 +105,14 @@ static void settleSampling(const CLI::App &app, SamplingParams &sampling) {
     sampling.seed = std::random_device{}();
 }
 
-/// What the parser cannot know.
+/// Checks the options for errors that the parser cannot find.
 static Status check(const RunOptions &options) {
   if (options.score && options.prompts.size() > 1)
     return failure("--score takes one prompt");
   return options.sampling.validate(maxCount);
 }
 
-/// Says it; the exit status.
+/// Writes the output and the error. Returns the exit status.
 static int endNow(const ExitNow &exit) {
   if (!exit.error.empty())
     writeNote("sluice-run: " + exit.error);

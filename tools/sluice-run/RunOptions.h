@@ -1,4 +1,4 @@
-//===- RunOptions.h - what the user asked for -----------------------------===//
+//===- RunOptions.h - the options of sluice-run ---------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,21 +16,23 @@
 
 namespace sluice::run {
 
-/// What Options::prompts are.
+/// The form of the prompts in RunOptions::prompts.
 enum class PromptSource : uint8_t { Text, File, Tokens, TokensFile };
 
-/// What the user asked for. Spelt as the `generate` of an emitted executable,
-/// so that tests can run either; but here prompts can be several.
+/// The options of the command line. They have the names of the options of
+/// `generate` in an emitted executable, so that tests can run either one.
+/// Unlike there, several prompts can be given.
 struct RunOptions {
-  std::string module; // "-": standard input
+  std::string module; // "-" is standard input.
 
   PromptSource promptSource = PromptSource::Text;
-  /// Of each request the text, the ids, or a path; path "-": standard input.
+  /// The text, the ids or the path of each request's prompt. The path "-" is
+  /// standard input.
   std::vector<std::string> prompts;
 
-  int64_t predict = 128;      // -1: until the context is full
-  int64_t contextLength = 0;  // 0: the model's
-  int64_t prefillChunk = 512; // rows of a step while the prompt is read
+  int64_t predict = 128;      // -1 means until the context is full.
+  int64_t contextLength = 0;  // 0 means the model's context.
+  int64_t prefillChunk = 512; // The rows of a prompt in a step.
   SamplingParams sampling;
   bool ignoreEos = false;
   std::vector<std::string> stopStrings;
@@ -39,8 +41,8 @@ struct RunOptions {
   bool json = false;
 };
 
-/// Reads the arguments. Nullopt where the process should end now, with `code`:
-/// help was printed, or wrong usage was reported in one line on stderr.
+/// Reads the arguments. Returns nullopt if the process should exit with `code`,
+/// after it has printed help or reported wrong usage in one line on stderr.
 std::optional<RunOptions> parseOptions(int argc, const char *const *argv,
                                        int &code);
 

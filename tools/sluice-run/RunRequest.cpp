@@ -60,7 +60,8 @@ Status RunRequest::begin(std::vector<int32_t> tokens,
   return sequence.append(prompt);
 }
 
-/// Guesses what follows the pending token and adds it to the step behind it.
+/// Guesses the continuation of the pending token and adds the guesses to the
+/// step, behind its row.
 Status RunRequest::addGuesses(StepBatch &batch) {
   if (!speculator)
     return {};
@@ -109,8 +110,8 @@ Status RunRequest::accept(const RowData &stepLogits, int64_t &next) {
   return generateTokens();
 }
 
-/// Whether the token's row has been computed, behind those before it; its
-/// logits are then the next ones.
+/// Returns whether the token was the next guess, so that its row has been
+/// computed. Then takes its logits as the current ones.
 bool RunRequest::wasGuessed(int32_t token) {
   if (guessesTaken == guesses.size() || guesses[guessesTaken] != token)
     return false;

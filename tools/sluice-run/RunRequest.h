@@ -25,29 +25,32 @@ using RunClock = std::chrono::steady_clock;
 /// Writes token ids as a JSON array.
 void writeIds(text::JsonWriter &json, std::span<const int32_t> ids);
 
-/// One request: gives its rows to steps and takes their logits, until it has
-/// its tokens. Whoever owns it executes the steps.
+/// One request: adds its rows to steps and takes their logits until it has all
+/// its tokens. The caller executes the steps.
 class RunRequest {
 public:
-  /// `id` names its sequence. With `streams` its text is written as it comes.
-  /// The session and the options outlive it.
+  /// `id` is the request's sequence. With `streams`, text is written while it
+  /// is generated. The session and the options must outlive the request.
   RunRequest(RunSession &session, const RunOptions &options, SequenceId id,
              StopMatcher stops, bool streams);
 
-  /// `start` is when the process began. Error: more tokens than the context.
+  /// Begins with a prompt. `start` is the time at which the process began.
+  /// Fails if the context has no room for the prompt and output.
   Status begin(std::vector<int32_t> tokens, RunClock::time_point start);
 
   bool finished() const { return isFinished; }
 
-  /// The most rows and outputs that schedule() adds.
+  /// Returns the most rows that schedule() adds. outputLimit is the most
+  /// outputs.
   static int64_t rowLimit(const RunSession &session, const RunOptions &options);
   static constexpr int64_t outputLimit = 1 + Speculator::chain;
 
-  /// Adds the rows of its next step, with guesses behind the certain one.
+  /// Adds the rows of the request's next step, with guesses behind the certain
+  /// row.
   Status schedule(StepBatch &batch);
 
-  /// Takes what the step has computed: its logits from row `output` on, which
-  /// is then behind them.
+  /// Takes the request's logits, which begin at row `output` of the step's, and
+  /// advances `output` behind them.
   Status accept(const interpreter::RowData &stepLogits, int64_t &output);
 
   const std::string &text() const { return written; }
@@ -55,10 +58,10 @@ public:
 
 private:
   Status addGuesses(StepBatch &batch);
-  /// Takes tokens for as long as there are logits to take them from.
+  /// Samples tokens as long as there are logits.
   Status generateTokens();
   bool wasGuessed(int32_t token);
-  /// Passes a generated token's text on to stop strings and user.
+  /// Passes a generated token's text to the stop strings and to the user.
   Status take(int32_t token);
   Status emit(const std::string &piece);
   Status finish(const char *reason);
@@ -75,7 +78,7 @@ private:
 
   std::vector<int32_t> prompt;
   std::vector<int32_t> output;
-  int64_t limit = 0;         // of output
+  int64_t limit = 0;         // tokens of output
   int64_t scheduledRows = 0; // without guesses
   int64_t scheduledOutputs = 0;
   std::vector<float> logits;    // of the last token

@@ -57,7 +57,7 @@ RunSession::open(ParsedModule parsed, const RunOptions &options) {
   return session;
 }
 
-/// What errors about the prompt begin with.
+/// Returns the beginning of errors about the prompt.
 static std::string placeOf(const RunOptions &options, size_t request) {
   std::string number =
       options.prompts.size() > 1 ? " " + std::to_string(request + 1) : "";

@@ -17,27 +17,27 @@
 
 namespace sluice::run {
 
-/// A parsed module with everything that executing it needs.
+/// Holds a parsed module and all that is needed to execute it.
 class RunSession {
 public:
-  /// Opens the module's files and reads its tokenizer. Errors are one line:
-  /// an op of a phase that is not interpreted, or what a file
-  /// lacks.
+  /// Opens the module's files and reads its tokenizer. Fails on an op of a
+  /// phase that is not interpreted and on a file that is missing or wrong. An
+  /// error is one line.
   static Expected<std::unique_ptr<RunSession>> open(ParsedModule parsed,
                                                     const RunOptions &options);
 
   interpreter::Interpreter &interpreter() { return *runner; }
-  /// Null when the module has none.
+  /// Returns the draft's interpreter, or null if the module has no draft.
   interpreter::Interpreter *draft() { return drafter ? &*drafter : nullptr; }
-  /// Null when the model has none.
+  /// Returns the tokenizer, or null if the model has none.
   const text::Tokenizer *tokenizer() const { return words ? &*words : nullptr; }
   int64_t contextLength() const { return context; }
   int64_t vocabSize() const { return vocabulary; }
 
-  /// A request's prompt as token ids: at least one, all in the vocabulary and
-  /// no more than the context. Errors: the opposites, a file that cannot be
-  /// read, text without a tokenizer. A text that is scored gets no tokens
-  /// around it.
+  /// Returns a request's prompt as token ids: at least one, at most as many as
+  /// the context has, and all in the vocabulary. Fails on other prompts, on a
+  /// file that cannot be read, and on text if there is no tokenizer. A text to
+  /// be scored gets no begin or end tokens.
   Expected<std::vector<int32_t>> readPrompt(const RunOptions &options,
                                             size_t request) const;
 

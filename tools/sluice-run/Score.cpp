@@ -1,4 +1,4 @@
-//===- Score.cpp - from a text to its probability -------------------------===//
+//===- Score.cpp - the probability of a text ------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,8 @@ using namespace sluice::run;
 
 using interpreter::RowData;
 
-/// The log-probability of each token but the first, given those before it.
+/// Returns the log-probability of each token except the first, given the tokens
+/// before it.
 static Expected<std::vector<double>>
 scoreTokens(RunSession &session, std::span<const int32_t> ids, int64_t chunk) {
   Sequence sequence(0, session.contextLength());
@@ -68,7 +69,7 @@ Status sluice::run::score(RunSession &session, const RunOptions &options) {
   json.key("perplexity").number(std::exp(nll));
   json.key("nll").number(nll);
   json.key("token_logprobs").beginArray();
-  json.null(); // nothing comes before the first token
+  json.null(); // the first token has no probability
   for (double score : *scores)
     json.number(score);
   json.endArray();

@@ -1,4 +1,4 @@
-//===- Speculator.cpp - guesses of a module's draft -----------------------===//
+//===- Speculator.cpp - guesses by a module's draft -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,21 +16,21 @@ Speculator::Speculator(RunSession &session, SequenceId id)
     : draft(*session.draft()), id(id),
       sampler(std::min(session.vocabSize(), draft.info().vocabSize)) {}
 
-/// The draft's token behind prompt and output.
+/// Returns the draft's token after prompt and output.
 Expected<int32_t> Speculator::next(const SamplingParams &sampling,
                                    std::span<const int32_t> prompt,
                                    std::span<const int32_t> output) {
   std::vector<int32_t> tokens(prompt.begin(), prompt.end());
   tokens.insert(tokens.end(), output.begin(), output.end());
-  // What the cache has of another continuation is replaced; the last token is
-  // computed in any case, for its logits.
+  // Cached tokens of another continuation are replaced. The last token is
+  // always computed, for its logits.
   auto same = std::mismatch(computed.begin(), computed.end(), tokens.begin(),
                             tokens.end());
   int64_t first = std::min<int64_t>(same.second - tokens.begin(),
                                     int64_t(tokens.size()) - 1);
   StepBatch batch(int64_t(tokens.size()) - first, 1);
-  // A token that the draft has no row for is read as its last one: that makes
-  // for a poor guess at worst.
+  // A token for which the draft has no row is replaced by its last token. At
+  // worst that makes a poor guess.
   auto lastToken = static_cast<int32_t>(draft.info().vocabSize - 1);
   for (int64_t p = first; p < int64_t(tokens.size()); ++p)
     if (Status s = batch.add(id, p, std::min(tokens[p], lastToken),

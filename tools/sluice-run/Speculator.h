@@ -1,4 +1,4 @@
-//===- Speculator.h - guesses of a module's draft -------------------------===//
+//===- Speculator.h - guesses by a module's draft -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,21 +16,22 @@
 
 namespace sluice::run {
 
-/// Guesses what follows a sequence, with a module's draft: the plainest
-/// speculation there is, a chain that is computed behind the certain row in one
-/// step. It exists so that a module with a draft can be executed and compared
-/// with one that has none; it is not fast.
+/// Guesses the continuation of a sequence with a module's draft. This is the
+/// simplest form of speculation: a chain of guesses that is computed behind the
+/// certain row in one step. It serves to execute a module with a draft and
+/// compare it with a module without one; it is not fast.
 class Speculator {
 public:
-  /// Guesses drafted at a time.
+  /// The number of guesses made at a time.
   static constexpr int64_t chain = 4;
 
-  /// `id` names the sequence whose continuation is guessed.
+  /// `id` is the sequence whose continuation is guessed.
   Speculator(RunSession &session, SequenceId id);
 
-  /// At most `count` guesses for what follows prompt and output, which the
-  /// draft computes as far as it has not done so. Fewer where its context ends;
-  /// of tokens that the target has as well.
+  /// Returns at most `count` guesses for the continuation of prompt and output;
+  /// fewer if the draft's context ends. The draft computes the tokens of prompt
+  /// and output that it has not computed yet. A guess is a token that the
+  /// target has, too.
   Expected<std::vector<int32_t>> guess(const SamplingParams &sampling,
                                        std::span<const int32_t> prompt,
                                        std::span<const int32_t> output,
@@ -43,7 +44,7 @@ private:
 
   interpreter::Interpreter &draft;
   SequenceId id;
-  Sampler sampler; ///< of the tokens that draft and target both have
+  Sampler sampler;               ///< of the tokens that both models have
   std::vector<int32_t> computed; // tokens in the draft's cache
 };
 

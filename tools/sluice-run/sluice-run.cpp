@@ -1,4 +1,4 @@
-//===- sluice-run.cpp - executes a module with the interpreter ------------===//
+//===- sluice-run.cpp - interpreter and runner of modules -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,12 +16,12 @@
 using namespace sluice;
 using namespace sluice::run;
 
-/// The arguments for the command line of an executable, which has no module
-/// among them and spells --score as a command.
+/// Returns the arguments for the command line of an executable, which has no
+/// argument for the module and has a command instead of --score.
 static std::vector<std::string> toNativeArguments(int argc, char **argv,
                                                   const RunOptions &options) {
   std::vector<std::string> result = {options.score ? "score" : "generate"};
-  bool isValue = false; // of the option before
+  bool isValue = false; // whether this is the value of the previous option
   bool moduleSeen = false;
   for (const std::string argument : std::span(argv + 1, argc - 1)) {
     bool isModule = !isValue && !moduleSeen && argument == options.module;
@@ -36,7 +36,8 @@ static std::vector<std::string> toNativeArguments(int argc, char **argv,
   return result;
 }
 
-/// Runs the module; the exit status, which a native one gives itself.
+/// Runs the module. Returns the exit status, which is that of the executable
+/// for a module of the phase kernels.
 static Expected<int> execute(int argc, char **argv, const RunOptions &options,
                              RunClock::time_point start) {
   Expected<ParsedModule> parsed = parseModule(options.module);

@@ -1,4 +1,4 @@
-//===- Load.cpp - many requests on one model ------------------------------===//
+//===- Load.cpp - simulation of many requests on one model ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -36,7 +36,7 @@ void simulator::addRequests(const SimOptions &options,
     sim::SimRequest &request = config.requests.emplace_back();
     request.arrives = spec.arrival;
     request.asked.spec.maxTokens = spec.outputTokens;
-    // One alone has a prompt of ones, as --outputs says.
+    // A single request has a prompt of ones, as the help of --outputs says.
     if (options.isLoad)
       request.asked.spec.prompt =
           bench::promptTokens(prompts, spec, options.load.seed);
@@ -80,11 +80,11 @@ SimulationConfig simulator::lineConfig(const SimOptions &options) {
 
 namespace {
 
-/// What is told of a run.
+/// The reported results of a run.
 struct Summary {
   Summary(const SimulationConfig &config, const SimulationResult &result);
 
-  std::vector<sim::StepSize> steps; ///< of the first stage
+  std::vector<sim::StepSize> steps; ///< the first stage's steps
   double overlap = 0;
   int64_t tokens = 0;
   Time makespan{0}; ///< from the first arrival to the last token

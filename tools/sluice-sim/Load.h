@@ -1,4 +1,4 @@
-//===- Load.h - many requests on one model --------------------------------===//
+//===- Load.h - simulation of many requests on one model ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,22 +12,24 @@
 
 namespace sluice::simulator {
 
-/// The requests of the options, and how many of them run at a time in which
-/// cache.
+/// Adds the requests of the options, and sets how many of them run at a time
+/// and how many cache pages they share.
 void addRequests(const SimOptions &options, sim::SimulationConfig &config);
 
-/// Stages whose steps take what `options.steps` says.
+/// Returns a configuration of stages whose steps take the times of
+/// `options.steps`.
 sim::SimulationConfig lineConfig(const SimOptions &options);
 
-/// What became of the requests, as one JSON object: `steps` of the first stage
-/// that had rows, with each one's rows and those of them that were answered;
-/// `overlap`, the answered rows of a step by all requests, in the mean; and for
-/// each request when it came and how long it took.
+/// Returns the outcome of the requests as one JSON object. `steps` is the
+/// number of the first stage's steps that had rows; `step_rows` and
+/// `step_outputs` give the rows and outputs of each. `overlap` is the mean
+/// number of outputs of a step, divided by the number of requests.
+/// `per_request` has the arrival and the times of each request.
 std::string loadJson(const SimOptions &options,
                      const sim::SimulationConfig &config,
                      const sim::SimulationResult &result);
 
-/// The same for people.
+/// Returns the same as text for people.
 std::string loadText(const SimOptions &options,
                      const sim::SimulationConfig &config,
                      const sim::SimulationResult &result);

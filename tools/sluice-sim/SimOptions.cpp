@@ -1,4 +1,4 @@
-//===- SimOptions.cpp - what users ask the simulator for ------------------===//
+//===- SimOptions.cpp - the options of sluice-sim -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,11 +18,12 @@ using namespace sluice::simulator;
 
 namespace {
 
-/// A draft that is always right is planned for as one that nearly is: the
-/// planning model's chances are below 1.
+/// The highest acceptance that a pipeline is planned for, since the planning
+/// model needs a probability below 1. A draft that is always right is planned
+/// as one that nearly is.
 constexpr double maxAcceptance = 0.999;
 
-/// An option that takes one of the names.
+/// Adds an option whose value is one of the names.
 template <typename T, typename Take>
 CLI::Option *addChoice(CLI::App &app, const std::string &name,
                        const std::map<std::string, T> &choices, Take take,
@@ -144,7 +145,7 @@ void addLength(CLI::App &app, const char *name,
       ->type_name("LENGTH");
 }
 
-/// As `bench` of an executable has them.
+/// Adds the options of a load, which are those of an executable's `bench`.
 void addLoad(CLI::App &app, SimOptions &options) {
   const char *group = "Requests";
   bench::WorkloadOptions &load = options.load;
@@ -277,13 +278,13 @@ ExitNow usage(const std::string &message) {
   return wrongUsage(message, "sluice-sim");
 }
 
-/// Options that scenarios from seeds take.
+/// Returns whether scenarios from seeds accept the option.
 bool forScenarios(const std::string &name) {
   return name == "--faults" || name == "--breaks" || name == "--seeds" ||
          name == "--seed" || name == "--json" || name == "--trace";
 }
 
-/// Options that have no effect together.
+/// Refuses options about speculation that contradict each other.
 std::optional<ExitNow> checkSpeculation(const SimOptions &options,
                                         const CLI::App &app) {
   bool placed = options.plan.placement != sim::SimPlacement::None;
@@ -298,7 +299,7 @@ std::optional<ExitNow> checkSpeculation(const SimOptions &options,
   return std::nullopt;
 }
 
-/// What the parser cannot know.
+/// Checks the options for errors that the parser cannot find.
 std::optional<ExitNow> check(const SimOptions &options, const CLI::App &app) {
   bool scenarios = options.faults || options.breaks || options.seeds;
   if (options.clusterFile.empty() && !scenarios && !options.steps)

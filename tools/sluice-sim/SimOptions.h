@@ -1,4 +1,4 @@
-//===- SimOptions.h - what users ask the simulator for --------------------===//
+//===- SimOptions.h - the options of sluice-sim ---------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,14 +17,14 @@
 
 namespace sluice::simulator {
 
-/// What a step takes, where no cluster is described.
+/// The time of a step if no cluster is described, in microseconds.
 struct LineSteps {
-  double baseMicros = 0;   ///< of one row
-  double perRowMicros = 0; ///< of each more
+  double baseMicros = 0;   ///< a step of one row
+  double perRowMicros = 0; ///< each further row
 };
 
 struct SimOptions {
-  // A described cluster, or steps of given times.
+  // Either a cluster is described, or the times of steps are given.
   std::optional<LineSteps> steps;
   std::string clusterFile;
   sim::PlanOptions plan;
@@ -33,31 +33,31 @@ struct SimOptions {
   SpeculationOptions speculation;
   double acceptance = 0.8;
   sim::Confidence confidence = sim::Confidence::Calibrated;
-  std::vector<int32_t> outputs; ///< what the target says, as far as given
+  std::vector<int32_t> outputs; ///< the target's first tokens, if given
   bool fuse = true;
   double headMicros = 20;
   double wakeMicros = 80;
   std::string traceFile;
 
-  // Requests: one, unless a load is asked for.
+  // There is one request, unless the user asks for a load.
   bool isLoad = false;
   bench::WorkloadOptions load;
   bench::PromptShape prompt;
   bench::Workload requests;
   int64_t slots = 256;
-  int64_t cachePages = 0; ///< 0: as many as the slots can need
-  double maxItlMs = 0;    ///< 0: no bound
+  int64_t cachePages = 0; ///< 0 means as many as the slots can need
+  double maxItlMs = 0;    ///< 0 means no limit
   bool reorders = true;
 
-  // Scenarios from seeds.
+  // Options of scenarios from seeds.
   bool faults = false;
-  bool breaks = false;           ///< also what a run does not get over
-  std::optional<uint64_t> seeds; ///< how many
+  bool breaks = false;           ///< also faults that a run cannot survive
+  std::optional<uint64_t> seeds; ///< the number of seeds
 
   uint64_t seed = 1;
   bool json = false;
 
-  /// Whether scenarios are run, and not a cluster.
+  /// Returns whether scenarios are run rather than a cluster.
   bool runsScenarios() const { return clusterFile.empty() && !steps; }
 };
 

@@ -1,4 +1,4 @@
-//===- SimReport.cpp - what came out of a run -----------------------------===//
+//===- SimReport.cpp - the results of a simulated run ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -31,7 +31,7 @@ static double micros(Time time) {
   return static_cast<double>(time.count()) / 1000;
 }
 
-/// As the ranks of a real run report it.
+/// Returns the report of a stage in the form that the ranks of a real run use.
 static pipeline::StageReport stageReport(const StageOutcome &worker) {
   pipeline::StageReport report;
   report.name = worker.role;
@@ -65,12 +65,13 @@ static PipelineOutcome outcomeOf(const SimulationConfig &config,
   return outcome;
 }
 
-/// Rows of the steps whose times are told, each with an output; those that
-/// utils/bench_cpu/steps.py compares with measured ones among them.
+/// The row counts of the steps whose times are reported; each row has an
+/// output. They include the counts that utils/bench_cpu/steps.py compares with
+/// measured times.
 static constexpr int64_t predictedRows[] = {1,  2,  3,  4,  5,  6,  7,  8,
                                             10, 12, 14, 16, 24, 32, 48, 64};
 
-/// What the run was predicted from.
+/// Returns the numbers from which the run was predicted.
 static ordered_json predictionJson(const SimulationPlan &plan,
                                    const SimulationConfig &config) {
   ordered_json stages = ordered_json::array();

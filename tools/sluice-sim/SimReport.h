@@ -1,4 +1,4 @@
-//===- SimReport.h - what came out of a run -------------------------------===//
+//===- SimReport.h - the results of a simulated run -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,12 +14,13 @@
 
 namespace sluice::simulator {
 
-/// A run on a cluster as one JSON object, with the names that executables use.
+/// Returns the results of a run on a cluster as one JSON object, with the names
+/// that executables use.
 std::string reportJson(const sim::SimulationPlan &plan,
                        const sim::SimulationConfig &config,
                        const sim::SimulationResult &result);
 
-/// The same for people.
+/// Returns the same as text for people.
 std::string reportText(const sim::SimulationPlan &plan,
                        const sim::SimulationConfig &config,
                        const sim::SimulationResult &result);

@@ -1,4 +1,4 @@
-//===- sluice-sim.cpp - head and stages under virtual time ----------------===//
+//===- sluice-sim.cpp - simulator of head and stages ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@
 using namespace sluice;
 using namespace sluice::simulator;
 
-/// The configuration of a run on a cluster, without a trace.
+/// Returns the configuration of a run on a cluster, without a trace.
 static Expected<sim::SimulationConfig>
 configure(const SimOptions &options, const sim::SimulationPlan &plan) {
   sim::SimulationConfig config = plan.config;
@@ -35,7 +35,7 @@ configure(const SimOptions &options, const sim::SimulationPlan &plan) {
   return config;
 }
 
-/// Runs with a trace, if one is wanted.
+/// Runs a simulation, with a trace if `traceFile` is not empty.
 static Expected<sim::SimulationResult> runTraced(sim::SimulationConfig &config,
                                                  const std::string &traceFile) {
   if (traceFile.empty())
@@ -46,7 +46,8 @@ static Expected<sim::SimulationResult> runTraced(sim::SimulationConfig &config,
   config.trace = &*writer;
   config.policyNotes = true;
   Expected<sim::SimulationResult> result = sim::simulate(config);
-  // Also of a run that failed: that is when one wants to see it.
+  // The trace is also finished if the run has failed, since it helps to find
+  // the reason.
   if (Status s = writer->finish(); !s.ok() && result)
     return s;
   return result;
@@ -82,7 +83,7 @@ static Status runCluster(SimOptions options) {
                                   : reportText(*plan, *config, *result));
 }
 
-/// Steps of given times, instead of a cluster's.
+/// Simulates stages with given times of steps instead of a cluster.
 static Status runSteps(const SimOptions &options) {
   sim::SimulationConfig config = lineConfig(options);
   Expected<sim::SimulationResult> result = runTraced(config, options.traceFile);
@@ -92,11 +93,11 @@ static Status runSteps(const SimOptions &options) {
                                   : loadText(options, config, *result));
 }
 
-/// What many runs add up to.
+/// The sums over many runs.
 struct Totals {
   uint64_t runs = 0, events = 0, tokens = 0, requests = 0;
   uint64_t launched = 0, cancelled = 0, epochs = 0;
-  // Of runs that broke off.
+  // The counters below are about runs that broke off.
   bool mayBreak = false;
   uint64_t brokeOff = 0, errors = 0;
   sim::Breaks breaks;
@@ -160,7 +161,7 @@ std::string Totals::text() const {
   return out;
 }
 
-/// The options that make the scenario of one seed again.
+/// Returns the options that reproduce the scenario of one seed.
 static std::string scenarioOptions(const SimOptions &options) {
   std::string given = options.faults ? " --faults" : "";
   given += options.breaks ? " --breaks" : "";
