@@ -1,4 +1,4 @@
-//===- AnalysisModels.cpp - modules for tests, from shapes ----------------===//
+//===- AnalysisModels.cpp - test modules made from shapes -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,7 +23,7 @@ using namespace sluice;
 
 namespace {
 
-/// Writes ops and the weights that they name.
+/// Writes ops, and the weights that they use.
 class Writer {
 public:
   Writer(const cluster::ModelShape &shape, const std::string &name)

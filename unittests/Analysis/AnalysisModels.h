@@ -1,12 +1,12 @@
-//===- AnalysisModels.h - modules for tests, from shapes ------------------===//
+//===- AnalysisModels.h - test modules made from shapes -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Modules of phase `model` for tests, as text made from a described shape: what
-// importing a Llama of that shape would give.
+// Makes modules of phase `model` for tests, as text, from a described shape. A
+// module is like that of an imported Llama of the shape.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,16 +22,18 @@
 
 namespace sluice {
 
-/// The shape's module, with matrices in q8_0 and norms in f32. `tied` is taken
-/// from the shape; `name` is the model's symbol and what weights begin with.
+/// Returns the shape's module, with matrices in q8_0 and norms in f32. The
+/// shape's `tied` applies. `name` is the model's symbol and the prefix of the
+/// weights' names.
 std::string modelText(const cluster::ModelShape &shape,
                       const std::string &name = "main");
 
-/// Parses text; the test fails where that does.
+/// Parses text. A parse error fails the test.
 mlir::OwningOpRef<mlir::ModuleOp> parse(mlir::MLIRContext *context,
                                         const std::string &text);
 
-/// Runs a pipeline of passes, as sluice-opt writes it. Whether it succeeded.
+/// Runs a pipeline of passes, which is written as for sluice-opt. Returns
+/// whether it succeeded.
 bool runPasses(mlir::ModuleOp module, const std::string &pipeline);
 
 } // namespace sluice

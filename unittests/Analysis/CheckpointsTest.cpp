@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What --sluice-insert-checkpoints promises, over random models: by the cost
-// model no stretch is too long, and with only products split that exceed a
-// stretch there are no fewer checkpoints with which none is.
+// Checks two promises of --sluice-insert-checkpoints on random models: by the
+// cost model no stretch is too long, and the number of checkpoints is the
+// lowest possible if only products that exceed a stretch are split.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,18 +58,18 @@ Case randomCase(std::mt19937_64 &random) {
                  .flopsPerSecond = scale(1e9, 1e11),
                  .overheadSeconds = double(pick(0, 1)) * 1e-5};
   test.stages = pick(1, test.shape.layers);
-  // From what some models need a checkpoint in every product to what none
-  // needs.
+  // With the lowest limit some models need a checkpoint in every product, with
+  // the highest no model needs one.
   test.latencyMicros = int64_t(scale(60, 3000));
   test.rows = pick(0, 3) ? 512 : pick(1, 8);
   return test;
 }
 
-/// Positions that a row attends to, as the pass takes it.
+/// The number of positions that a row attends to in the pass.
 constexpr int64_t positions = 1024;
 
-/// The fewest stretches of a part without checkpoints, found by trying all
-/// ends of each.
+/// Finds the lowest number of stretches of a part without checkpoints, by
+/// trying all ends of each stretch.
 class FewestStretches {
 public:
   FewestStretches(Operation *part, const Case &test, int64_t rows)
@@ -88,7 +88,7 @@ public:
       if (fewest[first] == SIZE_MAX)
         continue;
       for (size_t end = first + 1; end <= atoms.size(); ++end) {
-        // What cannot be cut has to be a stretch.
+        // An atom that is too long has to be a stretch of its own.
         if (end > first + 1 && secondsOf(first, end) > limit)
           break;
         fewest[end] = std::min(fewest[end], fewest[first] + 1);
@@ -98,7 +98,7 @@ public:
   }
 
 private:
-  /// An op, or sixteen columns of a product that does not fit a stretch.
+  /// An op, or sixteen columns of a product that does not fit into a stretch.
   struct Atom {
     OpCost cost;
     ir::LinearOp product;
@@ -146,7 +146,7 @@ private:
 
 class Part {
 public:
-  /// Before it has checkpoints.
+  /// To be called before the stage has checkpoints.
   Part(ir::StageOp op, const Case &test)
       : op(op), test(test),
         rows(rowsOfStretches(op, test.rows, positions, test.device,
@@ -165,7 +165,8 @@ public:
         EXPECT_LE(seconds[i], limit);
       else
         tooLong |= seconds[i] > limit;
-      // What was too long anyway is no reason to spare its neighbour.
+      // Two neighbouring stretches never fit into one, even if one of them is
+      // too long by itself.
       if (i > 0)
         EXPECT_GT(seconds[i - 1] + seconds[i], limit);
     }
@@ -230,7 +231,7 @@ TEST(CheckpointsTest, NoStretchIsTooLongAndThereAreNoFewer) {
     module->walk(
         [&](ir::ConcatOp concat) { pieces += concat.getInputs().size(); });
   }
-  // The cases are not all alike.
+  // The random cases differ enough.
   EXPECT_GT(checkpoints, 1000u);
   EXPECT_GT(without, 50u);
   EXPECT_GT(pieces, 200u);
@@ -252,7 +253,7 @@ TEST(CheckpointsTest, RowsAreAsManyAsKeepTheLimitWhereThatCanBeKept) {
         rowsOfStretches(model, test.rows, positions, test.device, limit);
     EXPECT_GE(rows, 1);
     EXPECT_LE(rows, full);
-    // Without attention, norms and the like there is nothing that bounds them.
+    // Only ops that cannot be cut, such as attention and norms, limit the rows.
     for (const ExecutedOp &op : executedOps(model)) {
       double one = op.seconds(1, positions, test.device);
       if (!isa<ir::LinearOp>(op.op) && one <= limit &&
@@ -276,7 +277,7 @@ TEST(CheckpointsTest, ColumnsAreTheWholeProduct) {
     ASSERT_TRUE(runPasses(*module, "sluice-partition-stages,sluice-insert-"
                                    "checkpoints{max-latency-us=60}"));
     module->walk([&](ir::ConcatOp concat) {
-      // Checkpoints only move rows.
+      // Checkpoints only move rows, so the search passes through them.
       auto pieceOf = [](Value value) {
         while (auto at = value.getDefiningOp<ir::CheckpointOp>())
           value = at->getOperand(cast<OpResult>(value).getResultNumber());

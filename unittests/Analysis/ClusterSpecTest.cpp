@@ -19,7 +19,8 @@ using namespace sluice::cluster;
 
 namespace {
 
-/// To an attribute, to text, back to an attribute, back to a cluster.
+/// Converts a cluster to an attribute, to text, and back to an attribute and a
+/// cluster.
 void expectRoundTrip(const Cluster &cluster) {
   MLIRContext context;
   OwningOpRef<ModuleOp> module = parse(&context, "module {}");
@@ -53,7 +54,7 @@ TEST(ClusterSpecTest, RandomClustersComeBack) {
   auto pick = [&](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);
   };
-  // Numbers that no decimal of six digits says.
+  // These numbers need more than six decimal digits.
   auto number = [&](double scale) {
     return scale * std::uniform_real_distribution<double>(0.1, 1)(random);
   };

@@ -65,7 +65,7 @@ TEST(StepCostTest, AMemberOfAGroupHasItsPartAndTheCollectives) {
   ASSERT_TRUE(succeeded(passes.run(*module)));
   ModelCost member = costOfPart(*module->getOps<ir::ModelOp>().begin());
 
-  // The norms' weights are whole.
+  // Each member has the whole weights of the norms.
   int64_t norms = 2 * 64 * int64_t(sizeof(float));
   EXPECT_EQ(member.layers[0].weightBytes() - norms,
             (whole.layers[0].weightBytes() - norms) / 2);
@@ -78,7 +78,8 @@ TEST(StepCostTest, AMemberOfAGroupHasItsPartAndTheCollectives) {
     return bytes;
   };
   EXPECT_EQ(linkBytes(whole.layers[0]), 0);
-  // Two sums of 64 features, half of which go each way; 48 of 96 logits.
+  // There are two sums of 64 features, half of which go each way, and 48 of 96
+  // logits are sent.
   EXPECT_EQ(linkBytes(member.layers[0]), 2 * 2 * 32 * 4);
   EXPECT_EQ(linkBytes(member.output), 48 * 4);
 }
@@ -100,7 +101,8 @@ TEST(StepCostTest, StretchesAreTheWholeStep) {
                   .seconds({.rows = 5, .outputs = 5, .context = 100}),
               1e-9);
   SmallVector<ExecutedOp> ops = executedOps(model);
-  // Embedding, 15 ops of each layer, and selecting, norm and product.
+  // The ops are the embedding, 15 ops of each layer, select_outputs, a norm and
+  // a product.
   EXPECT_EQ(ops.size(), 1u + 3 * 15 + 3);
   EXPECT_FALSE(ops.front().ofOutput);
   EXPECT_TRUE(ops.back().ofOutput);
@@ -110,7 +112,7 @@ TEST(StepCostTest, PredictedCostsNeverFall) {
   MLIRContext context;
   OwningOpRef<ModuleOp> module = parse(&context, modelText(smallShape()));
   auto model = *module->getOps<ir::ModelOp>().begin();
-  // So fast that every step rounds to nothing.
+  // On this device every step rounds to 0 ns.
   SmallVector<int64_t> costs = predictedCosts(
       stageCostOf(model, {.bytesPerSecond = 1e18, .flopsPerSecond = 1e18}), 0);
   EXPECT_EQ(costs, SmallVector<int64_t>(StepTimes::rowCounts.size(), 1));

@@ -1,4 +1,4 @@
-//===- ArenaPlanTest.cpp - where values lie in the arena ------------------===//
+//===- ArenaPlanTest.cpp - places of values in the arena ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -42,7 +42,7 @@ TEST(ArenaPlan, RoundsUpToCacheLines) {
 }
 
 TEST(ArenaPlan, FillsHoles) {
-  // The long-lived small buffer fits between those that come and go.
+  // The small, long-lived buffer fits between the short-lived ones.
   ArenaPlan made = plan({{128, 0, 1}, {64, 2, 2}, {64, 2, 3}, {32, 0, 3}});
   EXPECT_EQ(made.floatsPerRow, 160);
 }

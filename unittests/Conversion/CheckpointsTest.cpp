@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The serial test model as the programs of one or two stages, with checkpoints
-// between and inside its ops and a product in columns. Whichever rows die, and
-// before whichever checkpoint: the logits of the others are those of the whole
-// model, bit for bit, and a step from which all have left just ends.
+// Runs the serial test model as the programs of one or two stages, with
+// checkpoints between its ops and a product in columns. For any rows that die
+// before any checkpoint, the logits of the other rows are those of the whole
+// model, bit for bit. A step without living rows ends early.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ namespace {
 
 using Deaths = std::map<int64_t, std::set<int64_t>>;
 
-/// A layer like that of `llama`; # is its number, $b its batch. The tables of
-/// the rotation and the quantised %a are used across checkpoints.
+/// A layer like that of `llama`, where # is its number and $b its batch. The
+/// tables of the rotation and the quantised %a are used across checkpoints.
 const char *const layer = R"(
 %h#, %b# = sluice.layer # (%x = $in) : $H, !sluice.batch {
   %n1 = sluice.param @n1# : $V
@@ -96,7 +96,7 @@ std::string makeLayer(int number, const std::string &in,
   return text;
 }
 
-/// Ranks, channels and workers; what stands before differs.
+/// Returns a module of ranks, channels and workers for the stages of @main.
 std::string makeModule(const std::string &stages, const std::string &workers) {
   std::string text = makeWeightOps(makeWeights(llama));
   for (const char *rank : {"0", "1"})
@@ -136,7 +136,7 @@ std::string makeTwoStages() {
 
 constexpr int64_t sequences = 6, length = 4;
 
-/// All sequences' rows of a position.
+/// Returns a row of each sequence at a position.
 std::vector<Row> makeStep(int64_t position) {
   std::vector<Row> rows;
   for (int64_t sequence = 0; sequence < sequences; ++sequence)
@@ -144,7 +144,8 @@ std::vector<Row> makeStep(int64_t position) {
   return rows;
 }
 
-/// The last logits of each sequence, from the model as it is.
+/// Returns the last logits of each sequence, from the model without
+/// checkpoints.
 std::vector<Vector> runWhole(ir::CpuLevel level) {
   StepRunner runner(makeWeights(llama), makeBody(llama), vocabSize, level);
   std::vector<Vector> logits(sequences);
@@ -154,7 +155,8 @@ std::vector<Vector> runWhole(ir::CpuLevel level) {
   return logits;
 }
 
-/// Runs all sequences up to their last row, in which rows die.
+/// Runs all sequences up to their last rows, and lets rows die in the last
+/// step.
 void checkDeaths(StepRunner &runner, const std::vector<Vector> &wanted,
                  const Deaths &deaths, int64_t threads) {
   runner.reset();
@@ -206,7 +208,7 @@ TEST_P(Checkpoints, OneStage) { checkStages(makeOneStage(), GetParam()); }
 TEST_P(Checkpoints, TwoStages) { checkStages(makeTwoStages(), GetParam()); }
 
 TEST_P(Checkpoints, RowsOfOneSequence) {
-  // Rows that are no outputs leave as well, and outputs are counted anew.
+  // Rows that are no outputs leave as well, and the outputs are renumbered.
   StepRunner runner(makeTwoStages(), vocabSize, GetParam());
   std::vector<Vector> wanted = runWhole(GetParam());
   for (int64_t checkpoint = 0; checkpoint < 10; ++checkpoint) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The runtime's kernels compute some gates themselves. They must have the bits
-// of the code that is generated where they do not.
+// The runtime's kernels compute some gates themselves. Their results must have
+// the same bits as those of the code that is generated for gates elsewhere.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ namespace {
 
 constexpr int64_t lanes = 8;
 
-/// An activation on `lanes` numbers, lowered as row kernels are.
+/// An activation of `lanes` numbers, lowered like row kernels.
 class GeneratedActivation {
 public:
   explicit GeneratedActivation(ir::ActivationKind kind) {
@@ -63,7 +63,7 @@ private:
 
 void expectSameBits(ir::ActivationKind kind, cuda::Gate gate) {
   GeneratedActivation generated(kind);
-  // A prime: all exponents, with ever other mantissas.
+  // A prime step reaches all exponents with varying mantissas.
   constexpr uint64_t step = 499;
   for (uint64_t first = 0; first < uint64_t{1} << 32; first += lanes * step) {
     float x[lanes], wanted[lanes];

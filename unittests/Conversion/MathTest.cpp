@@ -1,4 +1,4 @@
-//===- MathTest.cpp - how exact the polynomials are -----------------------===//
+//===- MathTest.cpp - accuracy of the polynomials -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ using namespace sluice::test;
 
 namespace {
 
-/// `op` on vectors of `lanes`, lowered as row kernels are.
+/// Applies `op` to vectors of `lanes` numbers, lowered like row kernels.
 class VectorFunction {
 public:
   VectorFunction(const std::string &op, int64_t lanes) : lanes(lanes) {
@@ -49,7 +49,8 @@ private:
   void (*function)(const float *, float *);
 };
 
-/// The largest distance from `exact` in [-20, 20], in units of `unit(exact)`.
+/// Returns the largest distance from `exact` in [-20, 20], in units of
+/// `unit(exact)`.
 template <typename Exact, typename Unit>
 double worstError(const VectorFunction &function, Exact exact, Unit unit) {
   double worst = 0;
@@ -61,7 +62,7 @@ double worstError(const VectorFunction &function, Exact exact, Unit unit) {
   return worst;
 }
 
-/// The distance of neighbouring floats at x.
+/// Returns the distance of neighbouring floats at x.
 double ulp(double x) {
   auto value = static_cast<float>(std::fabs(x));
   return std::nextafter(value, std::numeric_limits<float>::infinity()) - value;
@@ -85,7 +86,7 @@ TEST(Math, ErrorsAreWhatThePassSays) {
   }
 }
 
-// Far out, functions take their limits, and what is not a number stays so.
+// Far from 0 the functions reach their limits, and a NaN stays a NaN.
 TEST(Math, Extremes) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   for (int64_t lanes : {8, 16}) {

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two small models of two layers each: one serial with quantised weights, one
-// whose attention and feed-forward are parallel. What they show beyond the row
-// kernels: values keep their memory as long as they are needed, threads wait
-// where they must, and no row depends on its company.
+// Runs two small models of two layers each: a serial one with quantised
+// weights, and one whose attention and feed-forward layer are parallel. Beyond
+// the tests of row kernels they show that values keep their memory as long as
+// they are needed, that threads wait where they must, and that no row depends
+// on its batch mates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +24,7 @@ using namespace sluice::test;
 
 namespace {
 
-/// The serial model on one sequence.
+/// Computes the serial model for one sequence.
 struct LlamaReference {
   const StepRunner &runner;
   std::vector<Attention> attention =
@@ -56,7 +57,7 @@ struct LlamaReference {
   }
 };
 
-/// The parallel model on one sequence.
+/// Computes the parallel model for one sequence.
 struct ParallelReference {
   const StepRunner &runner;
   std::vector<Attention> attention =
@@ -97,7 +98,7 @@ struct ParallelReference {
 
 constexpr int64_t length = 12;
 
-/// The logits of sequence 0 decoded alone on one thread.
+/// Returns the logits of sequence 0, decoded alone on one thread.
 std::vector<Vector> decodeAlone(StepRunner &runner) {
   runner.reset();
   std::vector<Vector> logits;
@@ -113,7 +114,8 @@ void expectSame(const Vector &got, size_t row, const Vector &wanted,
       << what;
 }
 
-/// Steps with strangers before and after, on several threads.
+/// Checks steps in which rows of other sequences stand before and behind, on
+/// several threads.
 void checkCompany(StepRunner &runner, const std::vector<Vector> &alone) {
   for (int64_t strangers : {1, 5, 14}) {
     runner.reset();
@@ -130,7 +132,7 @@ void checkCompany(StepRunner &runner, const std::vector<Vector> &alone) {
   }
 }
 
-/// The whole prompt in chunks, with the logits of each chunk's last row.
+/// Checks the whole prompt in chunks, with the logits of each chunk's last row.
 void checkChunks(StepRunner &runner, const std::vector<Vector> &alone) {
   for (int64_t chunk : {2, 5, 12}) {
     runner.reset();
@@ -167,7 +169,7 @@ void checkModel(const ModelText &model, ir::CpuLevel level, double tolerance) {
 class Models : public testing::TestWithParam<ir::CpuLevel> {};
 
 TEST_P(Models, SerialAndQuantized) {
-  // A rounding difference of an input can move an 8-bit activation by a step.
+  // A rounding difference of an input can change an 8-bit activation by one.
   checkModel<LlamaReference>(llama, GetParam(), 0.1);
 }
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Written in double precision from the ops' descriptions.
+// Computes the ops in double precision, as their descriptions say.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,8 @@ namespace sluice::test {
 
 using Vector = std::vector<float>;
 
-/// Whether two rows are the same to the bit: -0 is not 0, and a NaN is itself.
+/// Returns whether two rows have the same bits: -0 differs from 0, and a NaN
+/// equals itself.
 inline bool sameBits(const float *a, const float *b, size_t count) {
   auto bitsEqual = [](float x, float y) {
     return std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y);
@@ -75,7 +76,7 @@ inline double activate(ir::ActivationKind kind, double x) {
   return 0;
 }
 
-/// Rotates every head of a row at `position`, base 10000.
+/// Rotates every head of a row at `position`, with base 10000.
 inline Vector rope(const Vector &x, ir::RopeStyle style, int64_t headDim,
                    int64_t rotary, int64_t position) {
   Vector y = x;
@@ -144,7 +145,7 @@ struct Attention {
   }
 };
 
-/// A row of an embedding table.
+/// Returns a row of an embedding table.
 inline Vector tableRow(const Matrix &table, int64_t index) {
   auto begin = table.values.begin() + index * table.cols;
   return {begin, begin + table.cols};

@@ -1,4 +1,4 @@
-//===- RopeTableTest.cpp - tables whose factors lie in a file -------------===//
+//===- RopeTableTest.cpp - rope tables whose factors are in a file --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,8 @@ namespace {
 
 class RopeTable : public interpreter::ModuleFixture {
 protected:
-  /// The table of a rotation of four features with these two factors.
+  /// Computes the table of a rotation of four features, whose two factors are
+  /// in a file.
   mlir::FailureOr<RopeTableAttr> compute(const std::string &where = "at 0") {
     mlir::ModuleOp parsed =
         parse("sluice.weight @w in @f0 at 0 stored f32 : tensor<1x4xf32>\n"
@@ -42,7 +43,7 @@ protected:
     return table;
   }
 
-  /// The message of the error that compute() reports.
+  /// Returns the message of the error that compute() reports.
   std::string getError() {
     std::string message;
     mlir::ScopedDiagnosticHandler handler(&context,

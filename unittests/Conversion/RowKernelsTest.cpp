@@ -25,10 +25,10 @@ std::string rowsType(int64_t width) {
 /// A row-wise op on two inputs: %x, which depends on the row's token, and %z,
 /// which depends on its position.
 struct RowOp {
-  int64_t width;       // of the inputs
-  int64_t resultWidth; // of %y
-  std::string weights; // beside those of the inputs
-  std::string text;    // makes %y
+  int64_t width;       // width of the inputs
+  int64_t resultWidth; // width of %y
+  std::string weights; // weights other than the inputs' tables
+  std::string text;    // the ops that make %y
 };
 
 class RowOpRunner {
@@ -43,7 +43,8 @@ public:
     return tableRow(runner.getMatrix("positions"), row.position);
   }
 
-  /// Compares every row with `expected`, then with itself in other company.
+  /// Compares every row with `expected`, then with its results alone and on
+  /// other numbers of threads.
   template <typename Formula>
   void check(Formula expected, double tolerance, int64_t resultWidth) {
     std::vector<Row> rows = makeRows(19);
@@ -69,7 +70,7 @@ public:
 
 private:
   static std::string getWeights(const RowOp &op) {
-    // Tables of a model have as many rows as tokens and positions.
+    // The tables must have a row for each token and each position.
     return "tokens: " + std::to_string(op.resultWidth) + "x" +
            std::to_string(op.width) +
            "xf32\npositions: " + std::to_string(maxPositions) + "x" +
@@ -100,7 +101,7 @@ private:
   }
 };
 
-/// Replaces what stands for types by them: $X rows of the width, $W a vector.
+/// Replaces the short names of types: $X is rows of the width, $W a vector.
 std::string expand(std::string text, int64_t width) {
   auto replace = [&](const std::string &what, const std::string &by) {
     for (size_t at; (at = text.find(what)) != std::string::npos;)
@@ -154,8 +155,8 @@ TEST_P(RowKernels, LayerNorm) {
     }
 }
 
-// Sums that are normed: the loop over the columns of the sum and that of the
-// norm's first pass are one, and the sum is used again after it.
+// A sum is normed: the loop over the columns of the sum and that of the norm's
+// first pass are fused, and the sum is used again after the norm.
 TEST_P(RowKernels, ResidualAroundNorm) {
   for (int64_t width : {20, 256}) {
     RowOpRunner op({width, width, "w: " + std::to_string(width) + "xf32",

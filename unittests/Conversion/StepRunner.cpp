@@ -1,4 +1,4 @@
-//===- StepRunner.cpp - compiles a model and runs steps of it -------------===//
+//===- StepRunner.cpp - runner of a compiled model's steps ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -56,7 +56,7 @@ MLIRContext &sluice::test::getContext() {
 // Jit
 //===----------------------------------------------------------------------===//
 
-/// Ends the test program: nothing after it could work.
+/// Ends the test program, since no later test could work.
 [[noreturn]] static void fail(const std::string &what) {
   ADD_FAILURE() << what;
   std::abort();
@@ -206,7 +206,8 @@ std::vector<float> StepRunner::runProgram(Program &program, int64_t threads) {
   auto roundUp = [](int64_t count) { return (count + 16) / 16 * 16; };
   int64_t rowCount = step.rows.size(), outputs = step.outputRows.size();
   int64_t rowCapacity = roundUp(rowCount), outputCapacity = roundUp(outputs);
-  // Garbage, and some after the end to see that it stays.
+  // The arena is filled with garbage, also behind its end, to check that
+  // nothing writes there.
   int64_t size =
       program.rowFloats * rowCapacity + program.outputFloats * outputCapacity;
   constexpr int64_t guard = 64;
@@ -257,7 +258,8 @@ StepRunner::run(std::vector<Row> rows, int64_t threads,
       step.deaths[checkpoint - passed] = sequences;
     step.checkpoints = 0;
     logits.clear();
-    // A step without rows ends where the last of them died.
+    // A step ends at the checkpoint where its last row dies, so later programs
+    // do not run.
     if (!rows.empty())
       logits = runProgram(program, threads);
     passed += program.checkpoints;

@@ -1,4 +1,4 @@
-//===- StepRunner.h - compiles a model and runs steps of it ---------------===//
+//===- StepRunner.h - runner of a compiled model's steps ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,13 +25,13 @@
 
 namespace sluice::test {
 
-/// Numbers between -scale and scale that depend on `seed` alone.
+/// Returns numbers between -scale and scale that depend only on `seed`.
 std::vector<float> makeValues(int64_t count, unsigned seed, float scale = 1.0f);
 
 /// A just-in-time compiled module of the phase kernels.
 class Jit {
 public:
-  /// Lowers and compiles the module; fails the test on an error.
+  /// Lowers and compiles the module. An error ends the test program.
   explicit Jit(mlir::ModuleOp kernels);
 
   template <typename Function> Function *lookup(const char *name) {
@@ -43,28 +43,27 @@ private:
   std::unique_ptr<mlir::ExecutionEngine> engine;
 };
 
-/// A context with the dialects of all phases.
+/// Returns a context with the dialects of all phases.
 mlir::MLIRContext &getContext();
 
-/// The modules of tests: a model, or workers of a pipeline. `weights` is a line
-/// "name: type" for each weight, e.g. "w: 64xf32" or
-/// "m: 8x64x!sluice.block<q8_0>".
+/// Returns the ops of a test module's weights. `weights` has a line "name:
+/// type" for each weight, such as "w: 64xf32" or "m: 8x64x!sluice.block<q8_0>".
 std::string makeWeightOps(std::string_view weights);
-/// `attributes` of the model, or of the pipeline that stands for it.
+/// Returns the attributes of a test module's model or pipeline.
 std::string makeModelAttributes(int64_t vocabSize);
 
-/// A model whose steps are executed with the stub runtime, or the programs of a
-/// pipeline, one after the other. Weights get values made from their names.
+/// Executes the steps of a model, or of a pipeline's programs one after the
+/// other, with the stub runtime. The values of a weight are made from its name.
 class StepRunner {
 public:
-  /// `weights` as makeWeightOps takes them; `body` the text of the model's
-  /// body, whose batch is %batch. The model's logits are `width` wide.
+  /// `weights` has the form of makeWeightOps()'s. `body` is the text of the
+  /// model's body, whose batch is %batch. The model's logits are `width` wide.
   StepRunner(std::string_view weights, std::string_view body, int64_t width,
              ir::CpuLevel level);
-  /// A module of one model, or of phase program.
+  /// `module` has one model, or is of phase program.
   StepRunner(std::string_view module, int64_t width, ir::CpuLevel level);
 
-  /// The values of a weight.
+  /// Returns the values of a weight.
   const std::vector<float> &getWeight(const std::string &name) const {
     return values.at(name).values;
   }
@@ -72,19 +71,19 @@ public:
     return values.at(name);
   }
 
-  /// Runs a step. Returns logits[output][width]. Caches keep what earlier steps
-  /// have appended. `deaths` says which sequences die before each checkpoint,
-  /// counted over all programs.
+  /// Runs a step and returns logits[output][width]. Caches keep the rows of
+  /// earlier steps. `deaths` holds the sequences that die before each
+  /// checkpoint, with checkpoints counted over all programs.
   std::vector<float>
   run(std::vector<Row> rows, int64_t threads = 1,
       const std::map<int64_t, std::set<int64_t>> &deaths = {});
 
-  /// The sequences of the outputs of the last step, in their order.
+  /// Returns the sequences of the last step's outputs, in their order.
   std::vector<int64_t> getOutputSequences() const;
-  /// The checkpoints that a step passes in which nothing dies.
+  /// Returns the number of checkpoints of a step in which no row dies.
   int64_t countCheckpoints() const;
 
-  /// Forgets all caches.
+  /// Clears all caches.
   void reset();
 
 private:
@@ -105,7 +104,8 @@ private:
   std::unique_ptr<Jit> jit;
 };
 
-/// The levels that code is tested with; LLVM makes do on any CPU.
+/// The levels for which code is tested. The just-in-time compiled code runs on
+/// any CPU.
 inline const ir::CpuLevel allLevels[] = {ir::CpuLevel::Avx2,
                                          ir::CpuLevel::Avx512};
 

@@ -56,7 +56,7 @@ extern "C" void sluice_quantize_rows(SluiceStep *, const float *x, void *q,
 }
 
 //===----------------------------------------------------------------------===//
-// By rows
+// Functions that share their work by rows
 //===----------------------------------------------------------------------===//
 
 extern "C" void sluice_barrier(SluiceStep *step, int64_t) {
@@ -117,7 +117,7 @@ extern "C" void sluice_send_rows(SluiceStep *step, const float *h, int64_t cols,
 // Checkpoints
 //===----------------------------------------------------------------------===//
 
-/// Fills the gaps that the dead leave with records from the end.
+/// Fills the gaps of dead records with records from the end.
 template <typename Record>
 static std::vector<Move> compact(std::vector<Record> &records,
                                  const std::vector<bool> &isAlive) {
@@ -170,7 +170,7 @@ extern "C" int64_t sluice_outputs(SluiceStep *step) {
   return step->outputRows.size();
 }
 
-/// The last thread moves them all, so that a missing barrier shows.
+/// Moves all records on the last thread, so that a missing barrier shows.
 static void move(const std::vector<Move> &moves, float *x, int64_t floats,
                  int64_t thread, int64_t threads) {
   if (thread == threads - 1)
@@ -189,7 +189,7 @@ extern "C" void sluice_move_outputs(SluiceStep *step, float *x, int64_t floats,
 }
 
 //===----------------------------------------------------------------------===//
-// By themselves
+// Functions that share their work in other ways
 //===----------------------------------------------------------------------===//
 
 extern "C" void sluice_linear(SluiceStep *step, int64_t weight, const void *x,
@@ -227,7 +227,8 @@ extern "C" void sluice_append(SluiceStep *step, int64_t cacheLayer,
                               const float *k, const float *v, int64_t rows,
                               int64_t thread, int64_t threads) {
   LayerCache &cache = step->caches.at(cacheLayer);
-  // Backwards, so that a thread does not store the rows that it made.
+  // The rows are taken backwards, so that a thread does not store the rows that
+  // it made.
   for (int64_t row = rows - 1 - thread; row >= 0; row -= threads) {
     const Row &each = step->rows.at(row);
     int64_t at = cacheOffset(cache, each, each.position);

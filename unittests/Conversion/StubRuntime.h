@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The functions of ProgramABI.h in their plainest form, so that the emitted
-// code around them can be tested without the runtime: threads share their work
-// as the real ones do, and a missing barrier gives wrong numbers.
+// Implements the functions of ProgramABI.h in the simplest form, so that the
+// emitted code around them can be tested without the runtime. Threads share the
+// work as in the real runtime, and a missing barrier gives wrong numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ namespace sluice::test {
 struct Matrix {
   int64_t rows = 0;
   int64_t cols = 0;
-  bool isQuantized = false; // takes quantised activations
+  bool isQuantized = false; // the product's input is quantised
   bool isTransposed = false;
   std::vector<float> values;
 };
@@ -41,7 +41,7 @@ struct Row {
   bool isOutput = true;
 };
 
-/// A record's old and new place.
+/// The old and the new place of a record.
 using Move = std::pair<int64_t, int64_t>;
 
 struct RopeFrequencies {
@@ -49,7 +49,8 @@ struct RopeFrequencies {
   float factor = 1.0f;
 };
 
-/// keys[sequence][position][kvHeads * headDim], values alike.
+/// The cache of a layer: keys[sequence][position][kvHeads * headDim], and
+/// values of the same shape.
 struct LayerCache {
   int64_t width = 0; // kvHeads * headDim
   std::vector<float> keys, values;
@@ -58,10 +59,10 @@ struct LayerCache {
 constexpr int64_t maxSequences = 16;
 constexpr int64_t maxPositions = 64;
 
-/// Rounds to 8 bits in blocks of 32 as the stub's quantised rows do.
+/// Rounds a row to 8 bits in blocks of 32, like the stub's quantised rows.
 void roundTrip(std::vector<float> &row);
 
-/// Functions by name, for a JIT.
+/// A function with its name, for a just-in-time compiler.
 struct RuntimeFunction {
   const char *name;
   void *address;
@@ -70,7 +71,7 @@ std::vector<RuntimeFunction> getRuntimeFunctions();
 
 } // namespace sluice::test
 
-/// Opaque to emitted code.
+/// The state of a step. It is opaque to emitted code.
 struct SluiceStep {
   std::vector<sluice::test::Row> rows;
   std::vector<int64_t> outputRows;
@@ -79,14 +80,15 @@ struct SluiceStep {
   std::vector<sluice::test::LayerCache> caches;
   std::barrier<> *barrier = nullptr;
 
-  // Rows of the stage before, and for the stage behind: [row][cols].
+  // The rows from the previous stage and for the next stage: [row][cols].
   std::vector<float> received, sent;
 
-  /// The sequences whose rows die before a checkpoint, counted from 0 over the
-  /// step. Set by the test.
+  /// The sequences whose rows die before each checkpoint. Checkpoints are
+  /// counted from 0 in a step. The test sets this.
   std::map<int64_t, std::set<int64_t>> deaths;
   int64_t checkpoints = 0;
-  std::vector<sluice::test::Move> rowMoves, outputMoves; // the last one's
+  std::vector<sluice::test::Move> rowMoves,
+      outputMoves; // last checkpoint's
 };
 
 #endif // SLUICE_UNITTESTS_CONVERSION_STUBRUNTIME_H

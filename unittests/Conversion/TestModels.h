@@ -21,28 +21,29 @@ constexpr double scale = 0.25;
 void replaceAll(std::string &text, const std::string &what,
                 const std::string &by);
 
-/// A model's texts. In those of a layer @ and # stand for its number, $in and
-/// $out for its input and output.
+/// The texts of a model. The number of the layer replaces @ in `layerWeights`
+/// and # in `layer`; the layer's input and output replace $in and $out.
 struct ModelText {
   std::string weights, layerWeights, layer;
   std::string before, after;
 };
 
-/// For StepRunner: lines of all weights, and the model's body.
+/// These return the arguments of StepRunner: the lines of all weights, and the
+/// model's body.
 std::string makeWeights(const ModelText &model);
 std::string makeBody(const ModelText &model);
-/// Spells out the short names of types.
+/// Replaces the short names of types by the types.
 std::string spellOut(std::string text);
 
 /// A serial model with quantised weights.
 extern const ModelText llama;
-/// Attention and feed-forward are parallel. All logits are computed, and the
-/// model has no select_outputs.
+/// A model whose attention and feed-forward layer are parallel. It has no
+/// select_outputs, so the logits of all rows are computed.
 extern const ModelText parallel;
 
-/// Token `position` of sequence `sequence`.
+/// Returns the token of a sequence at a position.
 int64_t tokenAt(int64_t sequence, int64_t position);
-/// A row that is an output.
+/// Returns a row that is an output.
 Row makeRow(int64_t sequence, int64_t position);
 
 } // namespace sluice::test

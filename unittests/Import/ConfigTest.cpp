@@ -24,8 +24,8 @@ using testing::HasSubstr;
 
 namespace {
 
-/// A bundled model's config.json, with `changes` merged into it (a null value
-/// stays null).
+/// Returns a bundled model's config.json, with `changes` merged into it (a null
+/// value stays null).
 json configOf(const std::string &model, const json &changes = json::object()) {
   Expected<json> config =
       readJSONFile(SLUICE_TEST_MODELS "/" + model + "/config.json");
@@ -373,7 +373,8 @@ TEST(HuggingFaceConfig, RefusesOptionsByName) {
   EXPECT_THAT(error("llama", {{"rms_norm_eps", -1}}), HasSubstr("epsilon -1"));
 }
 
-/// GGUF metadata of a model of `architecture`; `more` adds `extra` entries.
+/// Reads the GGUF metadata of a model of `architecture`, to which `more` adds
+/// `extra` entries.
 template <typename More>
 Expected<ModelConfig> readGGUF(const std::string &architecture, uint64_t extra,
                                const More &more) {

@@ -18,11 +18,11 @@
 
 namespace sluice {
 
-/// Bytes of a file, appended one value after another. Writes what it is told:
-/// a file is as malformed as its test wants it.
+/// Builds the bytes of a file, value by value. It checks nothing, so that tests
+/// can make malformed files.
 class GGUFBytes {
 public:
-  /// The header. Version 3 unless said otherwise.
+  /// Writes the header.
   GGUFBytes(uint64_t tensors, uint64_t entries, uint32_t version = 3) {
     raw("GGUF").number(version).number(tensors).number(entries);
   }
@@ -62,7 +62,7 @@ public:
       number(dim);
     return number(type).number(offset);
   }
-  /// Zeroes up to a multiple of `alignment`, then `count` more.
+  /// Appends zeroes up to a multiple of `alignment`, then `count` more.
   GGUFBytes &data(size_t count, size_t alignment = 32) {
     content.resize((content.size() + alignment - 1) / alignment * alignment);
     content.resize(content.size() + count);
@@ -73,7 +73,7 @@ public:
   Expected<gguf::GGUFFile> parse() const {
     return gguf::GGUFFile::parse("m.gguf", content);
   }
-  /// The error's message; "" where there is none.
+  /// Returns the message of parse()'s error, or "" if there is none.
   std::string error() const { return parse().status().message(); }
 
 private:

@@ -24,7 +24,7 @@ namespace {
 constexpr uint32_t f32Type = 0;
 constexpr uint32_t q80Type = 8;
 
-/// A small well-formed file.
+/// Returns a small well-formed file.
 GGUFBytes goodFile(uint32_t version = 3) {
   GGUFBytes file(2, 4, version);
   file.text("general.architecture", "llama")
@@ -121,7 +121,7 @@ TEST(GGUFFile, NamesTheKeyWhoseTypeIsWrong) {
 }
 
 // Every prefix of a good file is refused with one line, without reading past
-// its end (which the sanitizers would report).
+// its end, which the sanitizers would report.
 TEST(GGUFFile, RefusesEveryTruncation) {
   std::vector<uint8_t> whole = goodFile().bytes();
   for (size_t size = 0; size < whole.size(); ++size) {
@@ -224,7 +224,7 @@ TEST(GGUFFile, RefusesABadAlignment) {
   EXPECT_THAT(file.error(), HasSubstr("general.alignment: not a power"));
 }
 
-/// The error of a file with one tensor.
+/// Returns the error of a file with one tensor.
 std::string tensorError(std::initializer_list<uint64_t> dims, uint32_t type,
                         uint64_t offset, size_t data = 128) {
   GGUFBytes file(1, 0);

@@ -24,7 +24,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// The error after `read` has read that JSON object.
+/// Returns the error after `read` has read the JSON object.
 std::string error(const json &object,
                   const std::function<void(Options &)> &read) {
   Options options = Options::fromJSON("c.json", object);

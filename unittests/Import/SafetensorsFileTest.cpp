@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// A file: the header's length, the header, `data` zero bytes.
+/// Returns a file: the header's length, the header, and `data` zero bytes.
 std::vector<uint8_t> fileBytes(std::string_view header, size_t data) {
   std::vector<uint8_t> bytes;
   for (uint64_t length = header.size(); bytes.size() < 8; length >>= 8)
@@ -137,7 +137,7 @@ TEST(SafetensorsFile, RefusesHolesOverlapsAndTrailingBytes) {
   EXPECT_THAT(two("[0,4]", "[4,8]"), HasSubstr("1 bytes at the end"));
 }
 
-// A type nobody knows is the problem of who uses the tensor.
+// A tensor of an unknown type is an error only if a model uses the tensor.
 TEST(SafetensorsFile, KeepsTensorsOfOtherTypes) {
   std::vector<uint8_t> bytes =
       fileBytes(R"({"a":{"dtype":"I64","shape":[1],"data_offsets":[0,8]},)"

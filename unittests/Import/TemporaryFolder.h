@@ -18,7 +18,7 @@
 
 namespace sluice {
 
-/// A new folder that is removed with all it holds.
+/// A new folder. The destructor removes it with its content.
 class TemporaryFolder {
 public:
   TemporaryFolder() {
@@ -36,7 +36,7 @@ public:
     std::ofstream(name + "/" + std::string(file), std::ios::binary) << content;
   }
 
-  /// Writes a safetensors file of that header and `data` zero bytes.
+  /// Writes a safetensors file of `header` and `data` zero bytes.
   void writeSafetensors(std::string_view file, std::string_view header,
                         size_t data) const {
     std::string content;

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Hand-computed where a few numbers suffice; otherwise equalities that must
-// hold whatever the numbers are: chunks and whole, company and alone, windows
-// wider than the context and none.
+// Expected values are computed by hand where a few numbers suffice. Other tests
+// check equalities that must hold for any numbers: chunks and the whole prompt,
+// a sequence with others and alone, a window wider than the context and none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ std::vector<float> elements(const RowData &rows) {
   EXPECT_THAT(elements(actual),                                                \
               Pointwise(FloatNear(1e-6), std::vector<float>{__VA_ARGS__}))
 
-/// Rows `first` .. `first + count - 1` of one sequence.
+/// Returns rows `first` .. `first + count - 1` of one sequence.
 StepBatch rowsOf(SequenceId sequence, int64_t first, int64_t count) {
   StepBatch batch(count, count);
   for (int64_t i = 0; i < count; ++i)
@@ -41,7 +41,7 @@ StepBatch rowsOf(SequenceId sequence, int64_t first, int64_t count) {
   return batch;
 }
 
-/// Numbers without a pattern, in (-1, 1), the same on every run.
+/// Returns numbers without a pattern in (-1, 1), the same on every run.
 RowData scattered(int64_t rows, int64_t width, double seed) {
   RowData result(rows, width);
   for (int64_t r = 0; r < rows; ++r)
@@ -57,7 +57,7 @@ RowData slice(const RowData &rows, int64_t first, int64_t count) {
   return result;
 }
 
-/// Stores keys and values, then attends to all that is stored.
+/// Stores keys and values, then attends to all stored ones.
 RowData appendAndAttend(const RowData &query, const RowData &key,
                         const RowData &value, KVCache &cache,
                         const StepBatch &batch, const AttendParams &params) {
@@ -175,7 +175,8 @@ TEST(AlibiSlopesTest, OthersTakeEveryOtherSlopeOfTwiceAsMany) {
   EXPECT_THAT(alibiSlopes(3), testing::ElementsAre(0.0625, 0.00390625, 0.25));
 }
 
-/// Parameters with everything on, so that equalities cover all of it.
+/// Returns parameters with all options on, so that equalities cover all of
+/// them.
 AttendParams everything() {
   return {.heads = 4, .scale = 0.5, .window = 5, .softcap = 3, .alibi = 1};
 }
@@ -255,7 +256,7 @@ TEST(AttendTest, GoingBackReplacesTheEnd) {
   KVCache cache(1, 2);
   RowData first =
       appendAndAttend(query, key, value, cache, rowsOf(0, 0, 3), params);
-  // Two other rows from position 1 on, then the same rows again.
+  // Two other rows are stored from position 1 on, then the same rows again.
   appendAndAttend(slice(query, 0, 2), slice(key, 0, 2), slice(value, 0, 2),
                   cache, rowsOf(0, 1, 2), params);
   RowData again =

@@ -1,4 +1,4 @@
-//===- InterpreterTest.cpp - executes a module of the phase model ---------===//
+//===- InterpreterTest.cpp - tests of Interpreter.h -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,12 +22,12 @@ using testing::Pointwise;
 namespace {
 
 /// A model of three tokens, two features and one layer, whose logits can be
-/// worked out by hand: the layer adds the mean of the tokens' embeddings so far
-/// (equal scores, since the keys are zero).
+/// computed by hand: the layer adds the mean of the embeddings of the tokens so
+/// far, since the keys are zero and so the scores equal.
 class InterpreterTest : public ModuleFixture {
 protected:
-  /// A step takes a `!sluice.batch`, or the `!sluice.chunk` of one sequence.
-  /// One model at a time.
+  /// Makes a model whose step takes a `!sluice.batch` if `fused`, else a
+  /// `!sluice.chunk`. Only one model may exist at a time.
   Expected<Interpreter> makeModel(bool fused = true) {
     writeFile(std::vector<float>{1, 0, 0, 1, 2, 2,   // table[3][2]
                                  0, 0, 0, 0,         // zeros[2][2]
@@ -118,9 +118,10 @@ TEST_F(InterpreterTest, StepsContinueSequencesThatGoOnSideBySide) {
               Pointwise(FloatNear(1e-6), std::vector<float>{3.5, 3, 6.5}));
 }
 
-// Exactly: sums do not know of other rows.
+// The results are exactly equal, since sums do not depend on other rows.
 TEST_F(InterpreterTest, AFusedStepGivesWhatEachSequencesStepsGive) {
-  // What sequences 0, 1 and 2 give on their own, and how 1 and 0 go on.
+  // The logits of sequences 0, 1 and 2 on their own, and of the next rows of 1
+  // and 0.
   std::vector<float> first, second;
   {
     Expected<Interpreter> alone = makeModel(/*fused=*/false);
@@ -162,7 +163,7 @@ TEST_F(InterpreterTest, AStepOfOneRequestRefusesRowsOfSeveral) {
   ASSERT_TRUE(batch.add(5, 0, 1, true).ok());
   EXPECT_THAT(errorOf(*model, batch),
               HasSubstr("rows of sequences 0 and 5: --sluice-fuse-decode"));
-  // Nothing of it was kept.
+  // The refused step has changed nothing.
   EXPECT_THAT(errorOf(*model, rowsOf(0, 1, {0})),
               HasSubstr("sequence 0 has 0 tokens"));
 }
@@ -189,7 +190,7 @@ TEST_F(InterpreterTest, RefusesRowsOutsideTheModel) {
               HasSubstr("token 3 at position 1 is not in the vocabulary of 3"));
   EXPECT_THAT(errorOf(*model, rowsOf(0, 0, {0, 0, 0, 0, 0})),
               HasSubstr("position 4 is outside the context of 4 tokens"));
-  // Nothing of it was kept.
+  // The refused step has changed nothing.
   EXPECT_THAT(errorOf(*model, rowsOf(0, 1, {0})),
               HasSubstr("sequence 0 has 0 tokens"));
 }
@@ -225,7 +226,7 @@ TEST_F(InterpreterTest, MembersOfAGroupDropTheSameRows) {
   ASSERT_TRUE(model) << model.status().message();
   EXPECT_THAT(run(*model, rowsOf(0, 0, {2, 1})),
               Pointwise(FloatNear(1e-6), {2, 2, 4, 0, 1, 1}));
-  // Asked of the first member alone.
+  // Only the first member asks.
   int asked = 0;
   model->setAlive([&](const StepBatch &batch) {
     ++asked;

@@ -24,8 +24,8 @@
 
 namespace sluice::interpreter {
 
-/// Parses modules whose weights lie in a temporary file, which is gone when the
-/// test ends.
+/// Parses modules whose weights are in a temporary file, which is removed when
+/// the test ends.
 class ModuleFixture : public testing::Test {
 protected:
   ModuleFixture() {
@@ -46,7 +46,8 @@ protected:
                values.size() * sizeof(float)});
   }
 
-  /// `text` after the `sluice.file @f0` of the file written last.
+  /// Parses `text`, with the `sluice.file @f0` of the last written file before
+  /// it.
   mlir::ModuleOp parse(const std::string &text) {
     module = mlir::parseSourceString<mlir::ModuleOp>(header + text, &context,
                                                      "test.mlir");

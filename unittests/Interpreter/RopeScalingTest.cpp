@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Expected values come from the published formulas, worked out apart from the
-// code: 16 rotated features, so eight pairs.
+// Expected values come from the published formulas and were computed
+// independently of the code, for 16 rotated features, which are eight pairs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ namespace {
 
 class RopeScalingTest : public ModuleFixture {
 protected:
-  /// The rope of a model that has nothing else; `options` are its base and
-  /// what follows it.
+  /// Parses a model whose only op is a rope. `options` is the op's text from
+  /// its base on.
   ir::RopeOp parseRope(const std::string &options) {
     writeFile(std::vector<float>(256));
     mlir::ModuleOp op = parse(R"(
@@ -78,7 +78,7 @@ TEST_F(RopeScalingTest, Linear) {
 }
 
 TEST_F(RopeScalingTest, Llama3StretchesLongWavelengths) {
-  // Wavelengths 6.28, 32.4, 167, 862 stay; 4443 is between 8192 / 4 and
+  // The wavelengths 6.28, 32.4, 167 and 862 stay; 4443 is between 8192 / 4 and
   // 8192 / 1; the others are stretched.
   ir::RopeOp rope =
       parseRope("5.0e5 scaling(#sluice.llama3_scaling<factor = 8.0, "

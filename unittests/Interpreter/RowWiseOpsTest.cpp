@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every expected value here was worked out by hand from the op's description.
+// Every expected value here was computed by hand from the op's description.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ TEST(EmbedTest, TakesTheRowsThatTheIndicesName) {
 }
 
 TEST(RmsNormTest, DividesByTheRootMeanSquare) {
-  // Mean squares (9 + 16) / 2 = 12.5 and 0.
+  // The mean squares are (9 + 16) / 2 = 12.5 and 0.
   WeightData weight{1, 2, {1, 2}};
   float scale = 1 / std::sqrt(12.5f);
   EXPECT_ROWS(evalRmsNorm(RowData(2, {3, 4, 0, 0}), weight, 1e-12), 3 * scale,
@@ -52,7 +52,7 @@ TEST(RmsNormTest, AddsEpsilonUnderTheRoot) {
 }
 
 TEST(LayerNormTest, CentresAndScales) {
-  // Mean 2, variance 1.
+  // The mean is 2, the variance 1.
   WeightData weight{1, 2, {10, 10}};
   WeightData bias{1, 2, {1, -1}};
   EXPECT_ROWS(evalLayerNorm(RowData(2, {1, 3}), weight, &bias, 0), -9, 9);
@@ -60,7 +60,7 @@ TEST(LayerNormTest, CentresAndScales) {
 
 TEST(LayerNormTest, WorksWithoutBiasAndWithEpsilon) {
   WeightData weight{1, 2, {1, 2}};
-  // The second row has no variance of its own.
+  // The second row has the variance 0.
   RowData input(2, {1, 3, 5, 5});
   EXPECT_ROWS(evalLayerNorm(input, weight, nullptr, 3), -0.5, 1, 0, 0);
 }
@@ -89,7 +89,7 @@ TEST(LinearTest, TransposedReadsTheWeightByColumns) {
 }
 
 TEST(LinearTest, SumsRowsOfAnyLength) {
-  // 1 + 2 + ... + n, with lengths around the number of lanes.
+  // The sum is 1 + 2 + ... + n, with lengths around the number of lanes.
   for (int64_t n : {1, 7, 8, 9, 15, 16, 17}) {
     std::vector<float> ones(n, 1);
     std::vector<float> numbers;
@@ -103,7 +103,7 @@ TEST(LinearTest, SumsRowsOfAnyLength) {
 
 TEST(SplitQKVTest, ConcatHasQueriesThenKeysThenValues) {
   RowData input(8, {0, 1, 2, 3, 4, 5, 6, 7});
-  // Four query heads, two key heads of one feature.
+  // There are four query heads and two key heads of one feature.
   QKVRows split = evalSplitQKV(input, ir::QKVLayout::Concat, 4, 2, 1);
   EXPECT_ROWS(split.query, 0, 1, 2, 3);
   EXPECT_ROWS(split.key, 4, 5);
@@ -127,7 +127,7 @@ TEST(SplitQKVTest, LayoutsAgreeForMultiQuery) {
   EXPECT_EQ(elements(concat.value), elements(grouped.value));
 }
 
-/// A quarter turn per position for pair 0, none for pair 1.
+/// Returns a quarter turn per position for pair 0, and none for pair 1.
 RopeParams quarterTurns(ir::RopeStyle style, int64_t heads, int64_t headDim) {
   ir::RopeFrequencies frequencies;
   frequencies.inverse = {static_cast<float>(std::numbers::pi / 2), 0};
@@ -149,7 +149,7 @@ TEST(RopeTest, HalfTurnsFeaturesHalfAHeadApart) {
 }
 
 TEST(RopeTest, FeaturesBeyondTheRotatedOnesStay) {
-  // Two heads of six features, four of which turn.
+  // There are two heads of six features, four of which are rotated.
   RowData input(12, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
   EXPECT_ROWS(evalRope(input, std::vector<int32_t>{1},
                        quarterTurns(ir::RopeStyle::Half, 2, 6)),
@@ -210,7 +210,7 @@ TEST(AllGatherTest, PutsMembersSideBySide) {
 }
 
 TEST(AllGatherTest, PartsOverlapWhereTheyHaveMoreThanThereIs) {
-  // Features 0 1, 2 3 and 3 4 of five.
+  // The inputs are the features 0 1, 2 3 and 3 4 of five.
   RowData a(2, {10, 11}), b(2, {12, 13}), c(2, {13, 14});
   const RowData *members[] = {&a, &b, &c};
   EXPECT_ROWS(evalAllGather(members, 5), 10, 11, 12, 13, 14);

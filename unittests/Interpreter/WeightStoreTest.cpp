@@ -1,4 +1,4 @@
-//===- WeightStoreTest.cpp - the weights of a module, as float32 ----------===//
+//===- WeightStoreTest.cpp - a module's weights as float32 ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

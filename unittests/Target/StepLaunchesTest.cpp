@@ -26,8 +26,8 @@ using namespace sluice;
 
 namespace {
 
-/// A layer whose queries are two products of a weight, with biases, a gate with
-/// its partner, and slopes of alibi.
+/// A layer with queries from two products of one weight, biases, a gate with
+/// its partner, and ALiBi's slopes.
 constexpr char model[] = R"(
 !wide = tensor<256x128x!sluice.block<q8_0>>
 !square = tensor<128x128x!sluice.block<q8_0>>
@@ -112,8 +112,8 @@ protected:
                         rows);
   }
 
-  /// The number of its work, node (a generated kernel has a star), purpose,
-  /// product, bytes and layer.
+  /// Returns the launch's number of its work, node (with a star for a generated
+  /// kernel), purpose, product, bytes and layer.
   static std::string textOf(const StepLaunch &launch) {
     return std::to_string(launch.work) + " " + launch.node +
            (launch.isGenerated ? "*" : "") + " (" + launch.purpose + ") " +
@@ -132,8 +132,8 @@ TEST_F(StepLaunchesTest, OneRow) {
   std::vector<std::string> lines;
   for (const StepLaunch &launch : *launches)
     lines.push_back(textOf(launch));
-  // Of q8_0 a tile of 16 columns and 128 features has 2176 bytes, of q4_0 1152,
-  // of 16 bits 4096; of a bias each column's number is read.
+  // A tile of 16 columns and 128 features has 2176 bytes in q8_0, 1152 in q4_0
+  // and 4096 in 16 bits. A bias has a number for each column.
   EXPECT_THAT(
       lines,
       testing::ElementsAre(
@@ -159,7 +159,7 @@ TEST_F(StepLaunchesTest, OneRow) {
           "16 sluice_sample_merge (drawing)  0 -"));
 }
 
-/// Attention has a kernel for prompts, which is the first of its work.
+/// Attention has a kernel for prompts, which is the first launch of its work.
 TEST_F(StepLaunchesTest, RowsOfPrompts) {
   ASSERT_TRUE(module);
   Expected<std::vector<StepLaunch>> few = list(1), many = list(256);
@@ -173,7 +173,7 @@ TEST_F(StepLaunchesTest, RowsOfPrompts) {
                                           "sluice_attend_combine"));
   EXPECT_EQ(many->size(), few->size() + 1);
   EXPECT_EQ(many->back().work, few->back().work);
-  // A row of the table for each row of the step; the weights once.
+  // A row of the table is read for each row of the step, and each weight once.
   EXPECT_EQ(many->front().weightBytes, 256 * few->front().weightBytes);
   EXPECT_EQ(many->at(2).weightBytes, few->at(2).weightBytes);
 }

@@ -1,13 +1,14 @@
-//===- FuseDecodeTest.cpp - ops that say what their rows depend on --------===//
+//===- FuseDecodeTest.cpp - row fusion of another dialect's ops -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Ops of another dialect that implement RowSemanticsInterface are fused like
-// the dialect's own, and refused where what they say cannot be: no op of the
-// dialect `sluice` could be written so that its verifier let it through.
+// Tests with ops of another dialect that implement RowSemanticsInterface. They
+// are fused like the dialect's own, and refused if their semantics do not fit
+// their operands. Ops of the dialect `sluice` cannot test that, since their
+// verifiers refuse such operands before.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +29,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// Any operands and results; what it says of itself is its only difference.
+/// An op with any operands and results. Only its row semantics differ.
 template <typename Concrete, RowSemantics semantics>
 class RowsOp
     : public Op<Concrete, OpTrait::VariadicOperands, OpTrait::VariadicResults,
@@ -68,11 +69,12 @@ class FuseDecodeTest : public testing::Test {
 protected:
   FuseDecodeTest() {
     context.loadDialect<SluiceDialect, RowsDialect>();
-    // Otherwise printed by the pass manager's threads.
+    // Otherwise the pass manager's threads print the errors.
     context.disableMultithreading();
   }
 
-  /// A model with the op in a layer, fused. Empty, or the first error.
+  /// Fuses a model with the op in a layer. Returns the first error, or an empty
+  /// string.
   std::string fuse(std::string_view op) {
     std::string error;
     ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {

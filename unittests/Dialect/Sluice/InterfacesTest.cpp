@@ -18,7 +18,8 @@
 using namespace mlir;
 using namespace sluice::ir;
 
-// One of each op that works on rows, and three linear layers; for two members.
+// A module for two members with one of each op that works on rows, and three
+// linear layers.
 static constexpr const char *moduleText = R"mlir(
 sluice.file @f0 path "model.gguf" size 1000000 identity "0123456789abcdef"
 sluice.weight @table in @f0 at 0 stored q8_0 : tensor<96x64x!sluice.block<q8_0>>
@@ -93,12 +94,14 @@ struct Expected {
 constexpr auto rowWise = RowSemantics::RowWise;
 constexpr auto perSequence = RowSemantics::PerSequence;
 
-/// In the order of the module's text; the layer comes after what it holds.
+/// The expected values, in the order of the module's text. A layer comes after
+/// the ops in it.
 const std::pair<const char *, Expected> expectedOps[] = {
-    // A row of the table is two blocks of 34 bytes; f32[64] are written.
+    // A row of the table is two blocks of 34 bytes; f32[64] is written.
     {"sluice.embed", {rowWise, 0, 0, 2 * 34 + 64 * 4}},
     {"sluice.layer_norm", {rowWise, 7 * 64, 64 * 2 + 64 * 4, 2 * 64 * 4}},
-    // Quantised while loading: the bytes are those it computes with.
+    // The weight is quantised while it is loaded. The bytes are those of the
+    // computed format.
     {"sluice.linear",
      {rowWise, 2 * 64 * 128 + 128, 128 * 2 * 18 + 128 * 4, (64 + 128) * 4}},
     {"sluice.split_qkv", {rowWise, 0, 0, 2 * 128 * 4}},
@@ -118,28 +121,30 @@ const std::pair<const char *, Expected> expectedOps[] = {
     {"sluice.select_outputs", {rowWise, 0, 0, 2 * 64 * 4}},
     {"sluice.linear", {rowWise, 2 * 64 * 128, 64 * 128 * 2, (64 + 128) * 4}},
     {"sluice.checkpoint", {rowWise, 0, 0, 2 * 64 * 4}},
-    // In columns: together as much as the whole.
+    // These are the columns of one product. Together they cost as much as the
+    // whole.
     {"sluice.linear", {rowWise, 2 * 64 * 32, 32 * 2 * 34, (64 + 32) * 4}},
     {"sluice.linear", {rowWise, 2 * 64 * 64, 64 * 2 * 34, (64 + 64) * 4}},
     {"sluice.concat", {rowWise, 0, 0, 2 * 96 * 4}},
-    // A member sends its part to the other; or the other's share of the rows,
-    // and then the sums of its own.
+    // In the first, a member sends its part to the other; in the second, the
+    // other's share of the rows, and then the sums of its own share.
     {"sluice.all_gather", {rowWise, 0, 0, (32 + 64) * 4, 0, 0, 1, 32 * 4}},
     {"sluice.all_reduce", {rowWise, 48, 0, 2 * 96 * 4, 0, 0, 2, 2 * 48 * 4}},
 };
 
-/// What stands in a step but computes no rows: nothing that costs anything.
+/// Ops that stand in a step but compute no rows, so they have no costs.
 const char *const structuralOps[] = {
     "sluice.forward", "sluice.layer_cache", "sluice.param", "sluice.receive",
     "sluice.return",  "sluice.send",        "sluice.shard", "sluice.yield"};
 
-/// Symbols, what holds steps, what requests do, and what stands beside emitted
-/// code: never in a step, so nothing to fuse.
 /// Row-wise ops that only the row loops of the phase `plan` hold.
 const char *const opsOfRowLoops[] = {
     "sluice.received_rows", "sluice.send_rows", "sluice.rotations",
     "sluice.rotate",        "sluice.add_bias",  "sluice.to_operand"};
 
+/// Ops that are never fused, since they do not stand in the step of a model,
+/// stage or worker: symbols, ops that hold steps, ops of requests, planned
+/// steps with their tasks, and ops beside emitted code.
 const char *const opsOutsideSteps[] = {"sluice.step",
                                        "sluice.results",
                                        "sluice.buffer",
@@ -264,7 +269,7 @@ TEST_F(InterfacesTest, whatBringsWeightsInOrPassesRowsOnIsStructural) {
   EXPECT_GT(count, 0);
 }
 
-// A new op lands in one of the four tables above, or this test fails.
+// A new op must be added to one of the four tables above; else this test fails.
 TEST_F(InterfacesTest, everyOpThatStandsInAStepSaysWhatItsRowsDependOn) {
   struct Has {
     bool semantics, costs;

@@ -1,4 +1,4 @@
-//===- TokenizerDifferenceTest.cpp - whether a draft has the same tokens --===//
+//===- TokenizerDifferenceTest.cpp - tests of TokenizerDifference.h -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@ using namespace sluice::text;
 
 namespace {
 
-/// A vocabulary of these texts; those in brackets are placeholders.
+/// Returns a vocabulary of these texts. Those in brackets are placeholders.
 TokenizerSpec tokens(std::initializer_list<const char *> texts) {
   TokenizerSpec spec;
   for (std::string text : texts) {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Everything in a tokenizer's file that cannot be honoured is refused with one
+// Everything in a tokenizer's file that is not supported is refused with one
 // line that says what and where.
 //
 //===----------------------------------------------------------------------===//
@@ -29,7 +29,7 @@ constexpr const char *added =
     R"([{"id":2,"content":"<s>","single_word":false,"lstrip":false,)"
     R"("rstrip":false,"normalized":false,"special":true}])";
 
-/// A tokenizer.json with one part replaced.
+/// Returns a tokenizer.json with one part replaced.
 std::string file(const std::string &name, const std::string &value) {
   std::vector<std::pair<std::string, std::string>> parts = {
       {"added_tokens", added},
@@ -231,7 +231,7 @@ TEST(BadTokenizerJson, PatternsAreCheckedWhenTheTokenizerIsMade) {
   EXPECT_FALSE(spec.ok() && Tokenizer::create(spec.take()).ok());
 }
 
-/// A GGUF file with a tokenizer of the tokens a, b and ab.
+/// Builds a GGUF file with a tokenizer of the tokens a, b and ab.
 class Metadata {
 public:
   Metadata &text(const std::string &key, const std::string &value) {
@@ -274,7 +274,7 @@ public:
       return gguf::readTokenizer(file).status().message();
     });
   }
-  /// The first warning about a file that can be read.
+  /// Returns the first warning about a file that can be read.
   std::string warning() const {
     return read([](const gguf::GGUFFile &file) {
       std::vector<std::string> warnings;
@@ -380,7 +380,7 @@ TEST(BadGGUFTokenizer, LeavesOutTokensBeyondTheVocabulary) {
   EXPECT_EQ(bpe().u32("bos_token_id", 3).strings("merges", {}).warning(),
             "m.gguf: tokenizer.ggml.bos_token_id: the id 3 is outside the "
             "vocabulary and is left out");
-  // The model's configuration tells of those that end a text.
+  // For tokens that end a text, the model's configuration gives the warning.
   EXPECT_EQ(bpe().u32("eos_token_id", 3).strings("merges", {}).warning(), "");
   EXPECT_EQ(Metadata()
                 .text("model", "llama")

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The same tokenizers as in TokenizerJsonTest.cpp, written to GGUF files, must
-// give the same ids; for SentencePiece's models the ids are its own.
+// give the same ids. For SentencePiece's models the expected ids come from
+// SentencePiece.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,8 +38,8 @@ TEST_P(GGUFTokenizer, GivesTheExpectedIds) {
   Expected<Tokenizer> tokenizer = open(folder + "/tokenizer.gguf");
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
   json cases = test::readGolden(folder + "/cases.json");
-  // Where special tokens are text, a unigram model of Hugging Face's finds them
-  // all the same; from a GGUF file it does not.
+  // If special tokens in a text are to be plain text, Hugging Face's unigram
+  // model still finds them; the one from a GGUF file does not.
   bool plain = tokenizer->spec().kind != ModelKind::Unigram;
   test::checkEncoding(*tokenizer, cases["cases"], plain);
 }

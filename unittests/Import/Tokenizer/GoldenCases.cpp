@@ -66,7 +66,8 @@ void test::checkDecoding(const Tokenizer &tokenizer, const json &cases) {
     auto ids = expected["ids"].get<std::vector<TokenId>>();
     std::string text = tokenizer.decode(ids);
     EXPECT_EQ(text, expected["text"].get<std::string>());
-    // Where byte tokens make up no characters the two differ by design.
+    // If byte tokens do not make up characters, decoding at once and streaming
+    // differ by design.
     bool complete = text.find(replacementCharacter) == std::string::npos;
     if (complete || !tokenizer.spec().byteFallback)
       EXPECT_EQ(streamed(tokenizer, ids), text);

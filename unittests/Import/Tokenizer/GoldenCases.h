@@ -19,7 +19,7 @@ inline std::string golden(const std::string &path) {
   return std::string(SLUICE_TEST_MODELS) + "/tokenizers/" + path;
 }
 
-/// A file that the test cannot do without.
+/// Reads a JSON file that the test needs. An error fails the test.
 inline nlohmann::json readGolden(const std::string &path) {
   Expected<nlohmann::json> file = readJSONFile(path);
   if (!file) {
@@ -29,12 +29,12 @@ inline nlohmann::json readGolden(const std::string &path) {
   return file.take();
 }
 
-/// Encodes every text of texts.json as `cases` says, and decodes it again;
-/// with `plain` also without template and special tokens.
+/// Encodes the texts of texts.json, compares them with `cases`, and decodes
+/// them again. With `plain`, also encodes without template and special tokens.
 void checkEncoding(const text::Tokenizer &tokenizer,
                    const nlohmann::json &cases, bool plain = true);
 
-/// Decodes the lists of random ids.
+/// Decodes the lists of random ids in `cases` and compares the texts.
 void checkDecoding(const text::Tokenizer &tokenizer,
                    const nlohmann::json &cases);
 

@@ -1,4 +1,4 @@
-//===- TokenizerConfigTest.cpp - what lies beside a tokenizer.json ------===//
+//===- TokenizerConfigTest.cpp - tests of TokenizerConfig.h ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,8 @@ using testing::IsEmpty;
 
 namespace {
 
-/// The tokens a, b, ab and the special <s>, which is 3.
+/// A tokenizer with the tokens a, b, ab and the special token <s>, whose id is
+/// 3.
 constexpr std::string_view tokenizerJson =
     R"({"version":"1.0","added_tokens":[{"id":3,"content":"<s>",)"
     R"("single_word":false,"lstrip":false,"rstrip":false,)"
@@ -28,7 +29,7 @@ constexpr std::string_view tokenizerJson =
     R"("model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},)"
     R"("merges":["a b"]}})";
 
-/// A tokenizer and what was said of it.
+/// A tokenizer and the warnings about it.
 struct Made {
   TokenizerSpec spec;
   std::vector<std::string> warnings;
