@@ -1,4 +1,4 @@
-//===- InitAll.h - registers what every tool knows ------------------------===//
+//===- InitAll.h - registration of dialects and passes --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

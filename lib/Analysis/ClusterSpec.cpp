@@ -1,4 +1,4 @@
-//===- ClusterSpec.cpp - a cluster as a DLTI spec -------------------------===//
+//===- ClusterSpec.cpp - a cluster as a DLTI attribute --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,8 @@ using namespace mlir;
 using namespace sluice;
 using namespace sluice::cluster;
 
-/// The key of the entry that is no device, and its keys.
+/// The key of the entry for links, the only entry that is no device, and the
+/// keys in it.
 static constexpr StringRef linksKey = "links";
 static constexpr StringRef pairSeparator = " - ";
 
@@ -28,7 +29,8 @@ static constexpr StringRef pairSeparator = " - ";
 
 namespace {
 
-/// Entries of a DLTI attribute, in the order in which they are added.
+/// Collects the entries of a DLTI attribute, in the order in which they are
+/// added.
 class Entries {
 public:
   explicit Entries(MLIRContext *context) : builder(context) {}
@@ -82,8 +84,8 @@ static TargetDeviceSpecAttr toDeviceSpec(MLIRContext *context,
   return entries.getDevice();
 }
 
-/// The link that most pairs of nodes have, where all of them can talk: then the
-/// others are exceptions.
+/// Returns the link that most pairs of nodes have, if all pairs are connected.
+/// The other links are then written as exceptions from it.
 static std::optional<Link> mostCommonLink(const Cluster &cluster) {
   std::map<std::pair<double, double>, int64_t> counts;
   int32_t nodes = int32_t(cluster.nodes().size());
@@ -133,7 +135,7 @@ TargetSystemSpecAttr sluice::toSystemSpec(MLIRContext *context,
 
 namespace {
 
-/// Reads the entries of a DLTI attribute. The first error is kept.
+/// Reads the entries of a DLTI attribute and keeps the first error.
 class Reader {
 public:
   Reader(ArrayRef<DataLayoutEntryInterface> entries, std::string place,
@@ -194,7 +196,7 @@ public:
       reader.fail(curve.status().message());
   }
   bool has(StringRef key) const { return values.contains(key); }
-  /// The keys that were not taken yet.
+  /// Returns the keys that have not been read yet.
   SmallVector<StringRef> keys() const {
     return llvm::to_vector(llvm::make_first_range(values));
   }
@@ -231,7 +233,8 @@ static DeviceSpec readDevice(Reader &reader) {
   return device;
 }
 
-/// The nodes, with their devices in the order of their numbers.
+/// Adds the nodes to the builder, each with its devices in the order of their
+/// numbers.
 static Status readNodes(TargetSystemSpecAttr spec, ClusterBuilder &builder) {
   Status status;
   llvm::MapVector<StringRef, NodeSpec> nodes;
@@ -294,7 +297,8 @@ Expected<Cluster> sluice::fromSystemSpec(TargetSystemSpecAttr spec) {
     }
     return builder.finish();
   };
-  // What the readers found while being destroyed counts as well.
+  // Readers report errors in their destructors, which run inside read(). So
+  // `status` is checked only now.
   Expected<Cluster> cluster = read();
   return status.ok() ? std::move(cluster) : Expected<Cluster>(status);
 }

@@ -1,4 +1,4 @@
-//===- Explain.cpp - a table of the stages --------------------------------===//
+//===- Explain.cpp - the table of a pipeline's stages ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@ using namespace sluice::cluster;
 
 namespace {
 
-/// What a row of the table is about.
+/// The subject of one line of the table.
 struct Line {
   std::string name;
   Operation *part = nullptr; ///< a sluice.stage, or the draft's sluice.model
@@ -35,7 +35,8 @@ struct Line {
   int64_t contextLength = 0;
 };
 
-/// Seconds of a step of `rows` rows, which is one of the row counts.
+/// Returns the seconds of a step of `rows` rows, which must be one of the row
+/// counts of a cost table.
 double secondsOf(ArrayRef<int64_t> costs, int32_t rows) {
   size_t index = size_t(llvm::find(StepTimes::rowCounts, rows) -
                         StepTimes::rowCounts.begin());
@@ -53,7 +54,7 @@ std::string layersOf(Operation *part) {
                        : std::to_string(first) + "-" + std::to_string(last);
 }
 
-/// What nobody described is no limit.
+/// Returns the device's memory, or "-" if the cluster does not describe it.
 std::string memoryOf(const DeviceSpec &device) {
   return device.memoryBytes == defaultDevice().memoryBytes
              ? "-"
@@ -64,7 +65,7 @@ int64_t checkpointsOf(Operation *part) {
   return int64_t(stretchesOf(part).size()) - 1;
 }
 
-/// The stages in order, and the draft.
+/// Returns a line for each stage, in order, and one for the draft.
 Expected<std::vector<Line>> rowsOf(ModuleOp module, PipelineOp pipeline) {
   SymbolTable symbols(module);
   std::vector<Line> rows;
@@ -90,7 +91,8 @@ Expected<std::vector<Line>> rowsOf(ModuleOp module, PipelineOp pipeline) {
   return rows;
 }
 
-/// The place, or those of a group's members; they are in the cluster.
+/// Returns the name of the place, or the names of the places of a group's
+/// members. The places must be in the cluster.
 std::string namePlaces(const Cluster &cluster, const Line &row) {
   SmallVector<PlaceAttr> places = {row.place};
   if (auto stage = dyn_cast<StageOp>(row.part))
@@ -102,7 +104,8 @@ std::string namePlaces(const Cluster &cluster, const Line &row) {
   return names;
 }
 
-/// Weights and cache of what is at a place.
+/// Returns the bytes of the weights and caches of all stages and drafts at a
+/// place.
 int64_t memoryAt(PlaceAttr place, ArrayRef<Line> rows) {
   int64_t sum = 0;
   for (const Line &row : rows)
@@ -113,14 +116,15 @@ int64_t memoryAt(PlaceAttr place, ArrayRef<Line> rows) {
   return sum;
 }
 
-/// The longest stretch of the longest step, or of one row where none is known.
+/// Returns the seconds of the longest stretch in a step of as many rows as the
+/// stage allows, or of one row if that number is not known.
 double longestStretch(const Line &row, int64_t context,
                       const DeviceSpec &device) {
   return *llvm::max_element(
       stretchSeconds(row.part, row.stepRows.value_or(1), context, device));
 }
 
-/// What becomes of a single row.
+/// Describes the trip of a single row through the pipeline.
 std::string explainTrip(const Cluster &cluster, Place head,
                         const std::vector<Place> &stages, int64_t rowBytes,
                         double slowest, double steps) {

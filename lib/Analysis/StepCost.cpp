@@ -1,4 +1,4 @@
-//===- StepCost.cpp - what ops and stages cost ----------------------------===//
+//===- StepCost.cpp - predicted costs of ops and stages -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,7 +37,7 @@ OpCost sluice::costOfColumns(LinearOp linear, int64_t columns) {
 }
 
 OpCost sluice::costOfJoining(int64_t columns) {
-  // Read and written.
+  // Each column is read and written.
   return {.bytesPerRow = 2 * columns * int64_t(sizeof(float))};
 }
 
@@ -47,18 +47,18 @@ OpCost sluice::costOfJoining(int64_t columns) {
 
 namespace {
 
-/// The weights of a part, each once, with their bytes.
+/// The bytes of each weight of a part.
 using Weights = llvm::MapVector<StringRef, int64_t>;
 
 } // namespace
 
 static int64_t bytesOf(RankedTensorType type) {
   std::optional<uint64_t> bytes = getWeightBytes(type, getElementFormat(type));
-  // The verifier of sluice.weight has counted them.
+  // The verifier of sluice.weight has checked that the bytes can be counted.
   return bytes ? int64_t(*bytes) : 0;
 }
 
-/// Adds what an op outside layers reads.
+/// Adds the weights that an op reads.
 static void addWeights(Operation *op, Weights &weights) {
   for (Value operand : op->getOperands()) {
     auto type = dyn_cast<RankedTensorType>(operand.getType());
@@ -172,8 +172,9 @@ SmallVector<double> sluice::stretchSeconds(Operation *part, int64_t rows,
   return seconds;
 }
 
-/// The longest stretch that an op needs, where it may be cut as far as can be;
-/// `before` is what the first stretch has spent already.
+/// Returns the seconds of the longest stretch that an op needs when it is cut
+/// into as many pieces as possible. `before` is the time that the stretch has
+/// used before the op.
 static double shortestStretch(const ExecutedOp &op, int64_t rows,
                               int64_t context, const DeviceSpec &device,
                               double before, double limit) {

@@ -1,4 +1,4 @@
-//===- ModuleFile.cpp - modules read from files ---------------------------===//
+//===- ModuleFile.cpp - reader of module files ----------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,8 @@
 using namespace mlir;
 using namespace sluice;
 
-// Far above any module or prompt; keeps a pipe that never ends out of memory.
+// The largest input. It is far above any module or prompt and keeps an endless
+// pipe from filling the memory.
 static constexpr size_t maxInputBytes = size_t(1) << 30;
 
 Expected<std::unique_ptr<llvm::MemoryBuffer>>
@@ -39,7 +40,8 @@ sluice::readInput(const std::string &path) {
 bool sluice::isModuleFile(const std::string &path) {
   if (path == "-" || llvm::StringRef(path).ends_with(".mlir"))
     return true;
-  // Not of a folder or of a pipe, whose beginning would be gone.
+  // Only a regular file is looked into: reading from a pipe would consume its
+  // beginning.
   if (!llvm::sys::fs::is_regular_file(path))
     return false;
   constexpr uint64_t magicBytes = 4;
@@ -47,8 +49,8 @@ bool sluice::isModuleFile(const std::string &path) {
   return start && isBytecode((*start)->getMemBufferRef());
 }
 
-/// The folder that a module's relative paths begin in. What comes in by an open
-/// file (/dev/stdin, /dev/fd/3) has none of its own.
+/// Returns the folder against which a module's relative paths are resolved. A
+/// module read through an open file (/dev/stdin, /dev/fd/3) has none.
 static std::string folderOf(const std::string &path) {
   if (path == "-" || llvm::StringRef(path).starts_with("/dev/"))
     return "";

@@ -15,8 +15,8 @@
 using namespace mlir;
 using namespace sluice;
 
-/// Warns of tokens that the model, which has rows for `vocabSize`, has no row
-/// for: some that were added to the tokenizer alone.
+/// Warns of tokens for which the model, which has `vocabSize` rows, has no row.
+/// Such tokens were added to the tokenizer only.
 static void checkTokens(ModuleOp module, const text::TokenizerSpec &spec,
                         int64_t vocabSize) {
   constexpr int64_t maxNamed = 5;
@@ -25,7 +25,7 @@ static void checkTokens(ModuleOp module, const text::TokenizerSpec &spec,
   int64_t missing = 0;
   for (int64_t id = vocabSize; id < count; ++id) {
     const std::string &text = spec.tokens[size_t(id)].text;
-    // Numbers between others may be left free.
+    // An id between others may be unused.
     if (text.empty() || ++missing > maxNamed)
       continue;
     names +=
@@ -40,8 +40,8 @@ static void checkTokens(ModuleOp module, const text::TokenizerSpec &spec,
         << (missing > 1 ? "them" : "it") << " are refused";
 }
 
-/// Warns of conversations, `chats`, that the server will refuse: the template's
-/// are all refused, or those that reach something that is not supported.
+/// Warns of conversations (`chats` names them) that the server will refuse: all
+/// with this template, or those that reach an unsupported part of it.
 static void checkTemplate(ModuleOp module, StringRef chats,
                           const std::string &source) {
   if (source.empty())

@@ -17,10 +17,11 @@
 
 namespace sluice {
 
-/// The tokenizer that the module refers to, as an executable carries it; empty
-/// where the model has none. Warns of tokens for which the model, whose logits
-/// are of `vocabSize` tokens, has no row, and of what its chat templates use
-/// and the server cannot do. Errors: readTokenizer()'s.
+/// Returns the tokenizer that the module refers to, in the form that an
+/// executable carries, or an empty string if the model has none. Warns of
+/// tokens that are outside the model's logits of `vocabSize` tokens, and of
+/// features of its chat templates that the server does not support. Fails where
+/// readTokenizer() fails.
 Expected<std::string> buildTokenizer(mlir::ModuleOp module, int64_t vocabSize);
 
 } // namespace sluice

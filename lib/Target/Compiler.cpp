@@ -1,4 +1,4 @@
-//===- Compiler.cpp - from a module to any later phase --------------------===//
+//===- Compiler.cpp - compilation of a module to a later phase ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -68,12 +68,12 @@ std::optional<Phase> sluice::parsePhase(std::string_view name) {
   return std::nullopt;
 }
 
-/// The one behind it; `phase` is not the last.
+/// Returns the next phase. `phase` must not be the last one.
 static Phase nextPhase(Phase phase) {
   return static_cast<Phase>(static_cast<int>(phase) + 1);
 }
 
-/// The phase that a module can only be in, by the ops that it has.
+/// Returns the only phase that a module can be in, judging by its ops.
 static Phase phaseOf(ModuleOp module) {
   if (!module.getOps<ir::ProgramOp>().empty())
     return Phase::Kernels;
@@ -97,7 +97,7 @@ static std::string print(ModuleOp module) {
   return text;
 }
 
-/// Where a phase is dumped.
+/// Returns the path of a phase's dump.
 static std::string dumpPath(const CompileOptions &options, Phase phase) {
   llvm::SmallString<256> path(options.dumpPhasesTo);
   llvm::sys::path::append(path, llvm::Twine(static_cast<int>(phase) + 1) + "-" +
@@ -106,7 +106,7 @@ static std::string dumpPath(const CompileOptions &options, Phase phase) {
   return path.str().str();
 }
 
-/// Writes a phase that was passed through where the options ask for it.
+/// Writes a phase on the way to the target, if the options ask for it.
 static Status dump(const CompileOptions &options, Phase phase,
                    llvm::function_ref<std::string()> render) {
   if (options.dumpPhasesTo.empty())
@@ -119,7 +119,7 @@ static Status dump(const CompileOptions &options, Phase phase,
 }
 
 /// Checks that no output is a file that the module refers to or that is still
-/// to be read. Called first, before anything is computed or written.
+/// to be read. Must be called before anything is computed or written.
 static Status checkOutputs(ModuleOp module, const CompileOptions &options,
                            const std::string &output) {
   for (ir::FileOp file : module.getOps<ir::FileOp>())
@@ -162,7 +162,7 @@ static Status verifyPhase(ModuleOp module, const CompileOptions &options,
              [&](PassManager &passes) { addVerifier(passes, phase); });
 }
 
-/// Whether a draft was merged into a module of phase model.
+/// Returns whether a draft was merged into a module of phase model.
 static bool hasDraft(ModuleOp module) {
   auto models = module.getOps<ir::ModelOp>();
   return std::distance(models.begin(), models.end()) > 1 &&
@@ -171,7 +171,7 @@ static bool hasDraft(ModuleOp module) {
          });
 }
 
-/// The name of the model that is not the draft.
+/// Returns the name of the model that is not the draft.
 static std::string nameTarget(ModuleOp module) {
   for (ir::ModelOp model : module.getOps<ir::ModelOp>())
     if (model.getSymName() != draftModelName)
@@ -179,8 +179,8 @@ static std::string nameTarget(ModuleOp module) {
   return draftModelName.str();
 }
 
-/// Splits a model over a group, cuts it into stages, adds its draft, and fuses
-/// their steps.
+/// Adds the passes that split a model over a group, cut it into stages, add its
+/// draft and fuse the steps.
 static void addCuttingPasses(PassManager &passes, ModuleOp module,
                              const ModelPipelineOptions &options) {
   if (options.tensorParallel > 1) {
@@ -206,14 +206,15 @@ static void addCuttingPasses(PassManager &passes, ModuleOp module,
   passes.addPass(createFuseDecode());
 }
 
-/// For a module that has its stages, and its draft if there is one.
+/// Adds the passes for checkpoints. The module must have its stages, and its
+/// draft if there is one.
 static void addCheckpointPasses(PassManager &passes, ModuleOp module,
                                 const ModelPipelineOptions &options) {
   InsertCheckpointsOptions checkpoints;
   auto stages = module.getOps<ir::StageOp>();
   auto drafts = module.getOps<ir::ModelOp>();
-  // Where nothing is in flight behind the certain row no row dies in a step:
-  // checkpoints would only cut kernels.
+  // Without stages and a draft nothing is in flight behind the certain row, so
+  // no row dies during a step. Checkpoints would only cut kernels.
   if (llvm::hasSingleElement(stages) && drafts.empty())
     checkpoints.maxLatency = 0;
   if (options.maxLatencyMicros)
@@ -224,7 +225,7 @@ static void addCheckpointPasses(PassManager &passes, ModuleOp module,
 
 static Status lowerToPipeline(ModuleOp module, const CompileOptions &options) {
   const char *what = "the lowering to a pipeline failed";
-  // How many stages there are, the first passes find out.
+  // The number of stages is known only after the first passes have run.
   if (Status status = run(module, options, what,
                           [&](PassManager &passes) {
                             addCuttingPasses(passes, module, options.pipeline);
@@ -236,7 +237,7 @@ static Status lowerToPipeline(ModuleOp module, const CompileOptions &options) {
   });
 }
 
-/// Plans the steps of each target that was asked for.
+/// Adds the passes that plan the steps for each requested target.
 static void addPlans(PassManager &passes, const CompileOptions &options) {
   PlanStepOptions plan;
   if (options.forCuda) {
@@ -252,7 +253,7 @@ static void addPlans(PassManager &passes, const CompileOptions &options) {
   }
 }
 
-/// Makes code of all steps, whatever they are planned for.
+/// Adds the passes that convert the steps of all targets to code.
 static void addConversions(PassManager &passes, const CompileOptions &options) {
   ConvertSluiceToCUDAOptions device;
   device.arch.assign(options.cudaChips.begin(), options.cudaChips.end());
@@ -260,8 +261,8 @@ static void addConversions(PassManager &passes, const CompileOptions &options) {
   passes.addPass(createConvertSluiceToCPU());
 }
 
-/// Warns of stages that were planned with the times of a kind of device that
-/// they get no code for. Devices that nobody has described are of any kind.
+/// Warns of stages that were planned on a device of a kind for which they get
+/// no code. A device that the cluster does not describe counts as either kind.
 static Status checkKinds(ModuleOp module, const CompileOptions &options) {
   if ((options.forCpu && options.forCuda) || !hasCluster(module))
     return {};
@@ -285,7 +286,7 @@ static Status checkKinds(ModuleOp module, const CompileOptions &options) {
   return {};
 }
 
-/// Takes the module from `phase` to the next one.
+/// Lowers the module from `phase` to the next phase.
 static Status lower(ModuleOp module, const CompileOptions &options,
                     Phase phase) {
   switch (phase) {
@@ -315,7 +316,8 @@ static Status lower(ModuleOp module, const CompileOptions &options,
              });
 }
 
-/// Links and, where asked, appends the packed weights.
+/// Links the executable and appends the packed weights if the options ask for
+/// it.
 static Status writeExecutable(llvm::ArrayRef<char> object,
                               const ExecutableDescriptor &descriptor,
                               const std::string &archive,
@@ -355,8 +357,8 @@ static Status writeExecutable(llvm::ArrayRef<char> object,
   return file->commit();
 }
 
-/// Gives `options.explain` what a phase lets be known of the module: pipeline
-/// its stages, kernels what they launch on a GPU.
+/// Passes `options.explain` the table that a phase makes possible: in phase
+/// pipeline the stages, in phase kernels the launches on a GPU.
 static Status explainPhase(ModuleOp module, const CompileOptions &options,
                            Phase reached) {
   if (!options.explain)
@@ -373,8 +375,8 @@ static Status explainPhase(ModuleOp module, const CompileOptions &options,
   return text->empty() ? Status() : options.explain(*text);
 }
 
-/// Takes the module to `last`, phase kernels at most, and dumps what it passes
-/// through.
+/// Lowers the module to `last`, which is at most phase kernels, and dumps the
+/// phases on the way.
 static Status lowerTo(ModuleOp module, const CompileOptions &options,
                       Phase phase, Phase last) {
   auto explain = [&](Phase reached) {
@@ -411,7 +413,7 @@ static Expected<std::string> buildImage(ModuleOp module,
   return buildCudaImage(module, *toolkit);
 }
 
-/// The runtime to link executables of a module with.
+/// Returns the path of the runtime to link with a module's executable.
 static Expected<std::string> chooseArchive(ModuleOp module,
                                            const CompileOptions &options) {
   if (!options.runtimeArchive.empty())
@@ -420,7 +422,7 @@ static Expected<std::string> chooseArchive(ModuleOp module,
   return findRuntimeArchive(!chips.empty() && chips.front() == cudaEmulator);
 }
 
-/// Checks that a module of phase kernels is for what was asked for.
+/// Checks that a module of phase kernels is for the requested devices.
 static Status checkTargets(ModuleOp module,
                            const ExecutableDescriptor &descriptor,
                            const CompileOptions &options) {
@@ -447,7 +449,7 @@ static Status checkTargets(ModuleOp module,
   return {};
 }
 
-/// From the phase kernels on.
+/// Compiles a module of phase kernels to an object or executable.
 static Status writeNative(ModuleOp module, const CompileOptions &options,
                           const std::string &output) {
   Expected<ExecutableDescriptor> descriptor = buildDescriptor(module);

@@ -1,4 +1,4 @@
-//===- CudaImage.cpp - what a GPU loads of an executable ----------------===//
+//===- CudaImage.cpp - the kernels that an executable carries -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,7 +38,7 @@ static std::string inFolder(llvm::StringRef folder, llvm::StringRef tool) {
   return file.str().str();
 }
 
-/// The folder, if it has what images are made with.
+/// Returns the folder if it has the tools that make images.
 static Expected<std::string> checkToolkit(const std::string &folder) {
   for (const char *tool : {"ptxas", "fatbinary"})
     if (!fs::can_execute(inFolder(folder, tool)))
@@ -61,10 +61,10 @@ Expected<std::string> sluice::findCudaToolkit(const std::string &given) {
 }
 
 //===----------------------------------------------------------------------===//
-// One chip
+// The kernels of one chip
 //===----------------------------------------------------------------------===//
 
-/// The kernels of a module that are for chips; null: none.
+/// Returns the kernels of a module that are for chips, or null.
 static gpu::GPUModuleOp findKernels(ModuleOp module) {
   for (gpu::GPUModuleOp kernels : module.getOps<gpu::GPUModuleOp>())
     if (kernels.getTargetsAttr())
@@ -86,11 +86,12 @@ std::vector<std::string> sluice::getCudaChips(ModuleOp module) {
   return chips;
 }
 
-/// Makes one object, `format` as DevicePipelineOptions has it.
+/// Makes the object for one target. `format` is that of DevicePipelineOptions.
 static Expected<std::string> buildObject(gpu::GPUModuleOp kernels,
                                          Attribute target, StringRef format,
                                          const std::string &toolkit) {
-  // Of a module of its own: chips differ in what their code says.
+  // Each chip gets a copy of the kernels in a module of its own, since their
+  // code differs.
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernels.getLoc());
   OpBuilder b = OpBuilder::atBlockEnd(module->getBody());
   auto clone = cast<gpu::GPUModuleOp>(b.clone(*kernels));
@@ -110,12 +111,12 @@ static Expected<std::string> buildObject(gpu::GPUModuleOp kernels,
 }
 
 //===----------------------------------------------------------------------===//
-// All chips
+// The image of all chips
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// A temporary file that goes.
+/// A temporary file, which the destructor removes.
 class TemporaryFile {
 public:
   static Expected<TemporaryFile> create(const char *suffix,
@@ -147,7 +148,7 @@ private:
 /// Collects objects for the toolkit's fatbinary.
 class FatBinary {
 public:
-  /// `kind` is elf or ptx, `chip` as in sm_90a.
+  /// Adds an object. `kind` is elf or ptx; `chip` is a name such as sm_90a.
   Status add(const char *kind, llvm::StringRef chip, llvm::StringRef contents) {
     Expected<TemporaryFile> file = TemporaryFile::create(kind, contents);
     if (!file)

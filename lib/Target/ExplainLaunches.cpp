@@ -23,7 +23,8 @@ using namespace sluice;
 
 namespace {
 
-/// A launch in a step of one row, in one of a prompt, or in both.
+/// A launch of a step of one row (`few`), of a step of a prompt (`many`), or of
+/// both.
 struct Line {
   std::optional<StepLaunch> few, many;
 
@@ -32,14 +33,14 @@ struct Line {
 
 using Lines = std::vector<Line>;
 
-/// Launches that a line of the table is about.
+/// The launches that one line of the table counts.
 struct Part {
   std::string name;
-  Lines lines;        ///< of one layer, or of what is no layer
-  int64_t layers = 1; ///< that have these; of what is no layer 1
+  Lines lines;        ///< the launches of one layer, or outside layers
+  int64_t layers = 1; ///< the number of equal layers, or 1 outside layers
 };
 
-/// What the table adds up.
+/// The sums of the table.
 struct Sums {
   int64_t few = 0, many = 0, generated = 0;
   uint64_t weightBytes = 0;
@@ -67,8 +68,9 @@ struct Sums {
 // Parts
 //===----------------------------------------------------------------------===//
 
-/// Puts the launches of two steps side by side. Work that takes more of them in
-/// one, as attention to prompts does, ends alike in both.
+/// Puts the launches of two steps side by side. If a piece of work has more
+/// launches in one step, as attention has in a prompt's, its last launches are
+/// aligned.
 static Lines join(const std::vector<StepLaunch> &few,
                   const std::vector<StepLaunch> &many) {
   Lines lines;
@@ -90,7 +92,8 @@ static Lines join(const std::vector<StepLaunch> &few,
   return lines;
 }
 
-/// Whether lines of two layers are the same, whatever their places in a step.
+/// Returns whether the lines of two layers are equal except for their places in
+/// the step.
 static bool areEqual(const Lines &a, const Lines &b) {
   auto isEqual = [](std::optional<StepLaunch> x, std::optional<StepLaunch> y) {
     for (std::optional<StepLaunch> *each : {&x, &y})
@@ -105,7 +108,7 @@ static bool areEqual(const Lines &a, const Lines &b) {
   });
 }
 
-/// "layers 0-2, 5", of ascending numbers.
+/// Returns "layers 0-2, 5" for ascending numbers.
 static std::string nameLayers(ArrayRef<int64_t> layers) {
   SmallVector<std::string> ranges;
   for (size_t begin = 0, end = 0; begin < layers.size(); begin = end) {
@@ -120,7 +123,8 @@ static std::string nameLayers(ArrayRef<int64_t> layers) {
   return (layers.size() == 1 ? "layer " : "layers ") + llvm::join(ranges, ", ");
 }
 
-/// The lines of each layer, with those between it and the next one.
+/// Returns the lines of each layer, including those between it and the next
+/// layer.
 static llvm::MapVector<int64_t, Lines> takeLayers(ArrayRef<Line> lines) {
   llvm::MapVector<int64_t, Lines> layers;
   int64_t current = 0;
@@ -131,8 +135,9 @@ static llvm::MapVector<int64_t, Lines> takeLayers(ArrayRef<Line> lines) {
   return layers;
 }
 
-/// What stands before the layers, kinds of layers by the first of each, and
-/// what stands behind. Parts without launches are none.
+/// Returns the part before the layers, a part for each kind of layer in the
+/// order of their first layers, and the part behind the layers. Parts without
+/// launches are left out.
 static std::vector<Part> split(const Lines &all) {
   auto isOfLayer = [](const Line &line) {
     return line.any().layer.has_value();
@@ -168,7 +173,7 @@ static std::string formatRows(int64_t rows) {
   return std::to_string(rows) + (rows == 1 ? " row" : " rows");
 }
 
-/// Nothing where no weights are read.
+/// Returns an empty string if no weights are read.
 static std::string formatWeights(uint64_t bytes) {
   return bytes == 0 ? "" : cluster::formatBytes(double(bytes));
 }
@@ -213,11 +218,11 @@ static std::string printList(const Part &part, int64_t promptRows) {
          table.print();
 }
 
-/// The tables of one program.
+/// Returns the tables of one program.
 static Expected<std::string>
 explainProgram(ModuleOp kernels, const ExecutableDescriptor &executable,
                const ProgramDescriptor &program) {
-  // Graphs are made for powers of two.
+  // The runtime makes graphs for powers of two.
   const auto promptRows =
       int64_t(std::bit_ceil(uint64_t(executable.plan.stepRows)));
   Expected<std::vector<StepLaunch>> few =
@@ -239,7 +244,7 @@ Expected<std::string> sluice::explainLaunches(ModuleOp kernels) {
   Expected<ExecutableDescriptor> executable = buildDescriptor(kernels);
   if (!executable)
     return executable.status();
-  // The programs that have equal tables, and these.
+  // The names of programs with equal tables, and the tables.
   std::vector<std::pair<std::string, std::string>> all;
   for (const ProgramDescriptor &program : executable->programs) {
     if (program.target != ProgramTarget::Cuda)

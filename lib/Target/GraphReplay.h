@@ -16,17 +16,17 @@
 namespace sluice {
 
 /// Appends the work of a `sluice.graph` to a graph of the runtime, op by op and
-/// by the calls that --sluice-lower-graphs would emit: what the runtime makes
-/// of each is then known without code or a device. What the runtime refuses,
-/// the graph notes as an error of its own.
+/// with the calls that --sluice-lower-graphs would emit. So the nodes that the
+/// runtime makes of each op are known without code or a device. If the runtime
+/// refuses an op, the SluiceGraph keeps the error.
 class GraphReplay {
 public:
-  /// Both are referred to.
+  /// Both arguments must outlive the object.
   GraphReplay(const mlir::SymbolTable &symbols, SluiceGraph &graph)
       : symbols(symbols), graph(graph) {}
 
-  /// The ops of one `sluice.graph`, in their order. Error: attention whose
-  /// parameters cannot be read.
+  /// Appends the next op. Call it with the ops of one `sluice.graph`, in their
+  /// order. Fails on attention whose parameters cannot be read.
   Status append(mlir::Operation &op);
 
 private:
@@ -36,7 +36,7 @@ private:
   Status appendAttend(ir::GraphAttendOp op);
   void appendCheckpoint(ir::GraphCheckpointOp op);
 
-  /// Null of a null value.
+  /// Returns the address of a value, or null for a null value.
   template <typename T> T *at(mlir::Value address) const {
     return static_cast<T *>(addresses.lookup(address));
   }

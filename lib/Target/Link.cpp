@@ -1,4 +1,4 @@
-//===- Link.cpp - executables from objects --------------------------------===//
+//===- Link.cpp - linking of objects into executables ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,7 +38,8 @@ static Expected<std::string> findDriver() {
                  llvm::join(names, ", "), ")");
 }
 
-/// A file in the temporary folder, removed when a signal ends the process.
+/// Makes a file in the temporary folder, which is removed if a signal ends the
+/// process.
 static Expected<std::string> makeTemporary(const char *suffix) {
   llvm::SmallString<128> name;
   if (std::error_code error = fs::createTemporaryFile("sluice", suffix, name))
@@ -47,7 +48,7 @@ static Expected<std::string> makeTemporary(const char *suffix) {
   return name.str().str();
 }
 
-/// What the linker's output comes to, in one line.
+/// Returns an error of one line for the linker's output.
 static std::string explain(const std::string &logFile, llvm::StringRef driver,
                            llvm::StringRef runtimeArchive) {
   std::string failed = ("linking with " + driver + " failed: ").str();

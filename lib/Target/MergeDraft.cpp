@@ -1,4 +1,4 @@
-//===- MergeDraft.cpp - a draft model beside its target -------------------===//
+//===- MergeDraft.cpp - merging of a draft into its target's module -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,7 +23,7 @@ static FlatSymbolRefAttr prefixed(FlatSymbolRefAttr name) {
   return FlatSymbolRefAttr::get(name.getContext(), prefixed(name.getValue()));
 }
 
-/// Renames what the draft defines, and with it what refers to that.
+/// Renames the symbols that the draft defines, and the references to them.
 static void addPrefix(ModuleOp draft) {
   draft.walk([](Operation *op) {
     if (auto model = dyn_cast<ModelOp>(op))

@@ -1,4 +1,4 @@
-//===- StepLaunches.cpp - what a step on a GPU launches -------------------===//
+//===- StepLaunches.cpp - the kernels that a step on a GPU launches -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,8 @@ using namespace sluice::ir;
 
 namespace {
 
-/// A group that exchanges nothing: only who is in it is asked.
+/// A group that cannot exchange data. Only the member's number and the number
+/// of members are asked for.
 class NamedGroup : public cuda::DeviceGroup {
 public:
   NamedGroup(int64_t member, int64_t members)
@@ -41,8 +42,8 @@ private:
 
 } // namespace
 
-/// The program's number in the group that computes its stage; 0: it is the
-/// first, or alone.
+/// Returns the program's number in the group that computes its stage; 0 for the
+/// first member, and without a group.
 static int64_t findMember(const ExecutableDescriptor &executable,
                           const ProgramDescriptor &program) {
   for (const PlanStage &stage : executable.plan.stages)
@@ -52,7 +53,7 @@ static int64_t findMember(const ExecutableDescriptor &executable,
   return 0;
 }
 
-/// The list of the program that the descriptor, for Cuda, is of.
+/// Returns the graph of the program, for CUDA, that the descriptor describes.
 static Expected<GraphOp> findGraph(ModuleOp module, const SymbolTable &symbols,
                                    const ProgramDescriptor &descriptor) {
   for (ProgramOp program : module.getOps<ProgramOp>()) {
@@ -69,8 +70,8 @@ static Expected<GraphOp> findGraph(ModuleOp module, const SymbolTable &symbols,
   return failure("there is no program '", descriptor.name, "' for cuda");
 }
 
-/// What a graph for steps of so many rows refers to. Nothing is read or written
-/// at the addresses.
+/// Makes the context of a graph for steps of `rows` rows. Its addresses are
+/// never read or written.
 static Expected<cuda::GraphContext>
 makeContext(const cuda::CudaProgram &program, int64_t rows) {
   cuda::CudaExecutorLimits wanted;
@@ -89,7 +90,7 @@ makeContext(const cuda::CudaProgram &program, int64_t rows) {
   context.limits = *limits;
   context.plan = plan.take();
   context.arena = uint64_t{1} << 32;
-  context.sharedBytes = 227 << 10; // sm_90's
+  context.sharedBytes = 227 << 10; // as on sm_90
   return context;
 }
 
@@ -101,7 +102,7 @@ sluice::listLaunches(ModuleOp kernels, const ExecutableDescriptor &executable,
   if (!op)
     return op.status();
   cuda::CudaProgram program = cuda::describedProgram(descriptor, nullptr);
-  // The runtime asks for one; here the IR is read instead.
+  // The runtime requires this function; here the IR is replayed instead.
   program.build = [](SluiceGraph *) {};
   Expected<cuda::GraphContext> context = makeContext(program, rows);
   if (!context)
@@ -117,7 +118,7 @@ sluice::listLaunches(ModuleOp kernels, const ExecutableDescriptor &executable,
   std::vector<StepLaunch> launches;
   size_t work = 0;
   StepPlace place = {rows, std::nullopt};
-  // What has come to `nodes` is of one work.
+  // The nodes added since the last call belong to one piece of work.
   auto add = [&](const StepWork &of) {
     for (size_t next = launches.size(); next < nodes.size(); ++next)
       launches.push_back({nodes[next], of.purpose, of.product, of.weightBytes,

@@ -1,4 +1,4 @@
-//===- StepWork.cpp - what the ops of a step are for ----------------------===//
+//===- StepWork.cpp - the purpose of each op of a GPU's step --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -46,8 +46,8 @@ private:
 
 } // namespace
 
-/// The number of the vector that the address is of; nothing where it is of
-/// other memory, or null.
+/// Returns the number of the vector at the address, or nothing if the address
+/// is null or that of other memory.
 static std::optional<int64_t> getVector(Value address) {
   auto op = address ? address.getDefiningOp<GraphAddressOp>() : nullptr;
   if (!op || op.getMemory() != GraphMemory::Vector)
@@ -72,7 +72,8 @@ std::string WorkReader::nameOf(int64_t weight) const {
   return llvm::join(parts, ".");
 }
 
-/// With its partner, and with the columns where these are not all.
+/// Returns the name of the product's weight, with its partner if it has one,
+/// and with its range of columns if these are not all.
 std::string WorkReader::nameOf(GraphLinearOp product) const {
   auto weight = int64_t(product.getWeight());
   std::string name = nameOf(weight);
@@ -86,7 +87,8 @@ std::string WorkReader::nameOf(GraphLinearOp product) const {
 }
 
 cuda::WeightSpec WorkReader::specOf(GraphLinearOp product) const {
-  // program_c12 says that it is one, and the runtime that it has a layout.
+  // By program_c12 it is a linear weight, and the runtime has checked that it
+  // has a layout.
   return *cuda::weightSpec(std::get<cuda::LinearWeight>(
       program.weights[size_t(product.getWeight())]));
 }
@@ -102,7 +104,8 @@ uint64_t WorkReader::vectorBytes(int64_t weight) const {
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// The kernel's name says what it does with the vectors.
+/// Names only the vectors that the kernel reads. The kernel's name says what it
+/// does with them.
 void WorkReader::readLaunch(LaunchKernelOp op) {
   work.isGenerated = true;
   llvm::SetVector<int64_t> vectors;
@@ -117,7 +120,8 @@ void WorkReader::readLaunch(LaunchKernelOp op) {
   work.purpose = llvm::join(names, ", ");
 }
 
-/// A table's rows are the columns of its tiles.
+/// Counts the bytes of the rows that are looked up. A table's rows are stored
+/// as columns of tiles.
 void WorkReader::readEmbed(GraphEmbedOp op) {
   auto weight = int64_t(op.getWeight());
   const auto &table =

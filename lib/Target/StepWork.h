@@ -1,4 +1,4 @@
-//===- StepWork.h - what the ops of a step are for ------------------------===//
+//===- StepWork.h - the purpose of each op of a GPU's step ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,8 @@
 
 namespace sluice {
 
-/// What a reader wants to know of an op that appends work to a `sluice.graph`,
-/// beside its launches. The fields are StepLaunch's.
+/// Describes an op that appends work to a `sluice.graph`. The fields are those
+/// of StepLaunch.
 struct StepWork {
   std::string purpose;
   std::string product;
@@ -26,21 +26,21 @@ struct StepWork {
   bool isGenerated = false;
 };
 
-/// A program with the weights of a graph, twice: as the descriptor names them
-/// and as they lie on the device.
+/// The weights of a graph's program, in two forms: with the names of the
+/// descriptor, and with their layout on the device.
 struct WorkWeights {
   const ProgramDescriptor &descriptor;
   const cuda::CudaProgram &program;
 };
 
-/// Where in a step an op is.
+/// The position of an op in a step.
 struct StepPlace {
-  int64_t rows; ///< of the step
+  int64_t rows; ///< the rows of the step
   std::optional<int64_t> layer;
 };
 
-/// Weights are named without what all of the layer share: "attn_q" for
-/// "blk.3.attn_q.weight".
+/// Describes an op's work. Names of weights leave out the parts that all
+/// weights of a layer share: "attn_q" for "blk.3.attn_q.weight".
 StepWork describeWork(mlir::Operation &op, const WorkWeights &weights,
                       const StepPlace &place);
 

@@ -1,12 +1,13 @@
-//===- ClusterSpec.h - a cluster as a DLTI spec ---------------------------===//
+//===- ClusterSpec.h - a cluster as a DLTI attribute ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A cluster in the IR: MLIR's target_system_spec, one device spec for each
-// device of each node, and one called "links" for what is between them.
+// Converts a cluster description to and from MLIR's target_system_spec. The
+// attribute has one device spec for each device of each node, and one called
+// "links" for the network between them.
 //
 //   module attributes {dlti.target_system_spec = #dlti.target_system_spec<
 //     "n0" = #dlti.target_device_spec<
@@ -20,11 +21,14 @@
 //       "default" = #dlti.map<"latency" = 6.0e-05, "bandwidth" = 1.18e+08>,
 //       "n0 - n1" = #dlti.map<...>>>}
 //
-// Bytes, seconds, and operations a second. A device whose steps were measured
-// has "weight_seconds" = #dlti.map<"1" = 4.7e-11, "8" = 5.1e-11> as well: what
-// a byte of weights takes, by the rows of a step. A node with several devices
-// has them as "n0/0", "n0/1" and so on. Paths through switches appear as links
-// between their ends.
+// Units are bytes, seconds, bytes per second and operations per second. A
+// device whose steps were measured also has the seconds that a step takes per
+// byte of weights, by the number of rows in the step:
+//
+//   "weight_seconds" = #dlti.map<"1" = 4.7e-11, "8" = 5.1e-11>
+//
+// The devices of a node with several are called "n0/0", "n0/1" and so on. A
+// path through switches appears as one link between its ends.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,32 +43,34 @@
 
 namespace sluice {
 
-/// The cluster as an attribute; the dialect DLTI is loaded.
+/// Returns the cluster as an attribute. Loads the dialect DLTI into `context`.
 mlir::TargetSystemSpecAttr toSystemSpec(mlir::MLIRContext *context,
                                         const cluster::Cluster &cluster);
 
-/// The cluster of an attribute that toSystemSpec() made, or somebody by hand.
-/// Errors: entries that are missing, unknown or of another type, and what
-/// cluster::ClusterBuilder refuses.
+/// Returns the cluster that `spec` describes; the attribute may be written by
+/// hand. Fails if an entry is missing, unknown or of another type, or if
+/// cluster::ClusterBuilder refuses the cluster.
 Expected<cluster::Cluster> fromSystemSpec(mlir::TargetSystemSpecAttr spec);
 
-/// Puts the cluster on the module.
+/// Sets the cluster as an attribute of the module.
 void setCluster(mlir::ModuleOp module, const cluster::Cluster &cluster);
-/// Whether the module has one.
+/// Returns whether the module has a cluster.
 bool hasCluster(mlir::ModuleOp module);
-/// The module's cluster. Errors: it has none, and as fromSystemSpec().
+/// Returns the module's cluster. Fails if the module has none, and where
+/// fromSystemSpec() fails.
 Expected<cluster::Cluster> getCluster(mlir::ModuleOp module);
 
-/// A place of the cluster as the IR names it, and back. Error: the cluster has
-/// no such node or device.
+/// These convert between a place of the cluster and its name in the IR.
+/// fromPlaceAttr() fails if the cluster has no such node or device.
 ir::PlaceAttr toPlaceAttr(mlir::MLIRContext *context,
                           const cluster::Cluster &cluster,
                           cluster::Place place);
 Expected<cluster::Place> fromPlaceAttr(const cluster::Cluster &cluster,
                                        ir::PlaceAttr place);
 
-/// What a stage is computed on: its device, or what its group is to it
-/// (cluster::groupDevice). Errors: as fromPlaceAttr() and groupDevice().
+/// Returns the device that computes a stage. For a stage on a tensor-parallel
+/// group, that is the group seen as one device (cluster::groupDevice). Fails
+/// where fromPlaceAttr() and groupDevice() fail.
 Expected<cluster::DeviceSpec> deviceOf(const cluster::Cluster &cluster,
                                        ir::StageOp stage);
 

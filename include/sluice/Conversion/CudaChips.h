@@ -1,12 +1,13 @@
-//===- CudaChips.h - the chips that kernels are generated for -------------===//
+//===- CudaChips.h - GPU architectures to generate kernels for ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Chips go by the names that LLVM and ptxas have for them: sm_80, or with the
-// letter of features that later chips need not have, sm_90a and sm_100f.
+// Reads and checks lists of GPU architectures, here called chips. A chip has
+// the name that LLVM and ptxas give it: sm_80, or with a letter for features
+// that later chips need not have, sm_90a and sm_100f.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,33 +25,38 @@
 
 namespace sluice {
 
-/// What a list of chips says instead of any, to test without a GPU.
+/// A list may have this name instead of chips, to test without a GPU.
 constexpr std::string_view cudaEmulator = "emulator";
 
-/// The chips that kernels are made for where nobody says which.
+/// Returns the chips that kernels are made for by default.
 llvm::ArrayRef<std::string> getDefaultCudaChips();
 
-/// The chip whose PTX serves those that there is no code for: the one whose PTX
-/// the runtime's own kernels have. Without a letter, and with dependent launch:
-/// kernels of older PTX start one behind the end of the other wherever they
-/// run.
+/// Returns the chip whose PTX the driver compiles for chips without code of
+/// their own. It is the one whose PTX the runtime's own kernels have. Its name
+/// has no letter, and it has dependent launch: kernels of older PTX cannot
+/// overlap on any chip, since each starts only when the kernel before it has
+/// ended.
 std::string getForwardCudaChip();
 
-/// Reads a list as `sm_80,sm_90a`, or `emulator`. Errors: checkCudaChips'.
+/// Parses a list such as `sm_80,sm_90a`, or `emulator`. Fails where
+/// checkCudaChips() fails.
 Expected<std::vector<std::string>> parseCudaChips(std::string_view list);
 
-/// Errors: a name that is no chip from sm_80 on that LLVM knows, or is there
-/// twice; the emulator beside others.
+/// Checks a list of chips. Fails on a chip that LLVM does not know or that is
+/// older than sm_80, on a name that appears twice, and on the emulator beside
+/// other names.
 Status checkCudaChips(llvm::ArrayRef<std::string> names);
 
-/// What a `gpu.module` has for a chip of such a list. The PTX is of the least
-/// version that has the chip, so that as many drivers as possible take it.
+/// Returns the target attribute of a `gpu.module` for one chip of such a list.
+/// The PTX has the lowest version that knows the chip, so that as many drivers
+/// as possible accept it.
 mlir::Attribute getCudaTarget(mlir::MLIRContext *context, llvm::StringRef chip);
 
-/// The chip's name in such a target.
+/// Returns the chip's name from such a target.
 llvm::StringRef getCudaChip(mlir::Attribute target);
 
-/// Whether kernels of such a target can start before the one before has ended.
+/// Returns whether a kernel of such a target can start before the previous
+/// kernel has ended (programmatic dependent launch).
 bool hasDependentLaunch(mlir::Attribute target);
 
 } // namespace sluice

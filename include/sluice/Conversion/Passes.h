@@ -1,11 +1,11 @@
-//===- Passes.h - conversions out of the dialect sluice -------------------===//
+//===- Passes.h - conversions from the dialect sluice to LLVM -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// From the phase `plan` to LLVM:
+// Converts a module from the phase `plan` to LLVM:
 //
 //   mlir::PassManager pm(context);
 //   pm.addPass(sluice::createConvertSluiceToCPU());
@@ -28,11 +28,12 @@ namespace sluice {
 #include "sluice/Conversion/Passes.h.inc"
 
 /// Lowers a module of the phase `kernels` to the LLVM dialect. The module-level
-/// ops of the dialect sluice stay, and so do kernels for a GPU; what translates
-/// to LLVM IR must drop them. Kernels for the emulator become functions.
+/// ops of the dialect sluice stay, and so do kernels for a GPU; the caller must
+/// drop both before it translates the module to LLVM IR. Kernels for the
+/// emulator become functions.
 void buildKernelsToLLVMPipeline(mlir::OpPassManager &pm);
 
-/// The function that an emulated kernel has become.
+/// Returns the name of the function that an emulated kernel becomes.
 std::string getEmulatedName(llvm::StringRef kernel);
 
 struct DevicePipelineOptions
@@ -45,9 +46,9 @@ struct DevicePipelineOptions
       llvm::cl::desc("The CUDA toolkit's folder, for bin")};
 };
 
-/// Lowers each `gpu.module`, whose chips agree on whether kernels may start
-/// before the one before has ended, and makes a `gpu.binary` of it. What
-/// launches kernels must be gone by then (--sluice-lower-graphs).
+/// Lowers each `gpu.module` to a `gpu.binary`. Either all chips of a module
+/// have dependent launch (hasDependentLaunch()) or none has. Ops that launch
+/// kernels must have been lowered before (--sluice-lower-graphs).
 void buildDevicePipeline(mlir::OpPassManager &pm,
                          const DevicePipelineOptions &options);
 

@@ -1,4 +1,4 @@
-//===- PlanTargets.h - the targets that steps are planned for -------------===//
+//===- PlanTargets.h - registration of the targets of plans ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,11 +14,11 @@ class DialectRegistry;
 
 namespace sluice {
 
-/// Lets #sluice.cpu answer what the passes that plan steps ask
-/// (PlanTargetInterface).
+/// Attaches PlanTargetInterface to #sluice.cpu. The passes that plan steps
+/// query a target through this interface.
 void registerCpuPlanTarget(mlir::DialectRegistry &registry);
 
-/// Lets #sluice.cuda answer it.
+/// Attaches PlanTargetInterface to #sluice.cuda.
 void registerCudaPlanTarget(mlir::DialectRegistry &registry);
 
 } // namespace sluice

@@ -1,18 +1,17 @@
-//===- Passes.h - plans steps as tasks over buffers -----------------------===//
+//===- Passes.h - passes that plan a step as tasks over buffers -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// From the phase `program` to the phase `plan`:
+// Converts a module from the phase `program` to the phase `plan`:
 //
 //   mlir::PassManager pm(context);
 //   sluice::buildPlanPipeline(pm, {.target = "#sluice.cpu<avx512vnni>"});
 //
-// Each pass does one thing to a `sluice.step`, and can be run by itself. What
-// differs between targets they ask of the step's target
-// (PlanTargetInterface).
+// Each pass does one thing to a `sluice.step` and can be run by itself. Where
+// targets differ, a pass asks the step's target through PlanTargetInterface.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- AbsolutePath.h - paths that hold in any folder ---------------------===//
+//===- AbsolutePath.h - absolute paths ------------------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,17 +16,18 @@
 
 namespace sluice {
 
-/// `path` as it is seen from the root. A relative one begins in `folder`, or in
-/// the working folder where that is empty.
+/// Returns `path` as an absolute path. A relative path begins in `folder`, or
+/// in the working folder if `folder` is empty.
 inline std::string toAbsolutePath(llvm::StringRef path,
                                   llvm::StringRef folder = "") {
   llvm::SmallString<256> absolute;
   if (!llvm::sys::path::is_absolute(path))
     absolute = folder;
   llvm::sys::path::append(absolute, path);
-  // Fails only where the working folder is gone; the path then stays relative.
+  // This fails only if the working folder is gone; the path then stays
+  // relative.
   (void)llvm::sys::fs::make_absolute(absolute);
-  // Not "..", behind which a link may lead elsewhere.
+  // This keeps "..", since a folder before it may be a symbolic link.
   llvm::sys::path::remove_dots(absolute);
   return absolute.str().str();
 }

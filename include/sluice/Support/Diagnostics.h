@@ -1,4 +1,4 @@
-//===- Diagnostics.h - MLIR diagnostics as a Status -----------------------===//
+//===- Diagnostics.h - MLIR diagnostics as one-line messages --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,19 +19,19 @@
 
 namespace sluice {
 
-/// A diagnostic in one line, with its place in a file where it has one.
+/// Returns a diagnostic as one line, with its location in a file if it has one.
 inline std::string toLine(mlir::Diagnostic &diagnostic) {
   std::string line;
   llvm::raw_string_ostream stream(line);
   if (auto file =
           diagnostic.getLocation()->findInstanceOf<mlir::FileLineColLoc>()) {
     stream << file.getFilename().getValue() << ":";
-    // A module that the file does not spell out has no line.
+    // The location has no line if the file is not the module's text.
     if (file.getLine() != 0)
       stream << file.getLine() << ":" << file.getColumn() << ":";
     stream << " ";
   }
-  // A tool's log has lines of its own.
+  // The message may quote a tool's log, which has several lines.
   std::string text = diagnostic.str();
   llvm::SmallVector<llvm::StringRef> lines;
   llvm::StringRef(text).split(lines, '\n', -1, /*KeepEmpty=*/false);
@@ -39,9 +39,9 @@ inline std::string toLine(mlir::Diagnostic &diagnostic) {
   return line;
 }
 
-/// While it lives, keeps the first error that MLIR reports in a context, so
-/// that whoever called MLIR can return it as a Status. Warnings and remarks go
-/// on to the handlers below.
+/// Catches the errors that MLIR reports in a context during its lifetime and
+/// keeps the first, so that a caller of MLIR can return it as a Status.
+/// Warnings and remarks go to the handlers registered before.
 class FirstError {
 public:
   explicit FirstError(mlir::MLIRContext *context)
@@ -53,7 +53,8 @@ public:
           return mlir::success();
         }) {}
 
-  /// The first error, or one that says `fallback` where none was reported.
+  /// Returns the first error, or an error that says `fallback` if none was
+  /// reported.
   Status status(const char *fallback) const {
     return Status::error(message.empty() ? fallback : message);
   }
@@ -63,8 +64,8 @@ private:
   mlir::ScopedDiagnosticHandler handler;
 };
 
-/// While it lives, prints the warnings of a context as lines of `tool`: MLIR
-/// itself prints errors alone.
+/// Prints the warnings of a context as lines of `tool` during its lifetime,
+/// since MLIR by itself prints errors only.
 class PrintedWarnings {
 public:
   PrintedWarnings(mlir::MLIRContext *context, llvm::StringRef tool)

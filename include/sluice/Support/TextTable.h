@@ -1,4 +1,4 @@
-//===- TextTable.h - tables for readers -----------------------------------===//
+//===- TextTable.h - text tables with aligned columns ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,23 +16,24 @@
 
 namespace sluice {
 
-/// Columns as wide as their widest cell, two spaces apart.
+/// Prints a table whose columns are as wide as their widest cell, two spaces
+/// apart.
 class TextTable {
 public:
-  /// `left`: the columns that are flush left, in their order; the others, of
-  /// numbers, are flush right.
+  /// `left` holds the numbers of the columns that are aligned left. The other
+  /// columns, which hold numbers, are aligned right.
   TextTable(std::vector<std::string> head, std::vector<size_t> left)
       : left(std::move(left)) {
     rows.push_back(std::move(head));
   }
 
-  /// As many cells as the head has.
+  /// Adds a row, which must have as many cells as the head.
   void add(std::vector<std::string> row) {
     assert(row.size() == rows.front().size());
     rows.push_back(std::move(row));
   }
 
-  /// A line for the head and for each row; none ends with spaces.
+  /// Returns a line for the head and one for each row, without trailing spaces.
   std::string print() const {
     std::vector<size_t> widths(rows.front().size());
     for (const auto &row : rows)

@@ -1,4 +1,4 @@
-//===- Compiler.h - from a module to any later phase ----------------------===//
+//===- Compiler.h - compilation of a module to a later phase --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -36,19 +36,20 @@ enum class Phase {
 std::string_view phaseName(Phase phase);
 std::optional<Phase> parsePhase(std::string_view name);
 
-/// How a model becomes a pipeline; see the passes shard-tensors,
+/// Options for making a pipeline of a model; see the passes shard-tensors,
 /// partition-stages, insert-speculation and insert-checkpoints.
 struct ModelPipelineOptions {
-  /// Members of the group that each stage is on; 1: it is on one device.
+  /// The members of each stage's tensor-parallel group; 1 puts a stage on one
+  /// device.
   int64_t tensorParallel = 1;
-  /// Exactly so many stages; 0: as many as serve a request fastest on the
-  /// cluster, and one without a cluster.
+  /// The number of stages; 0 means as many as serve a request fastest on the
+  /// cluster, or one stage without a cluster.
   int64_t stages = 0;
-  std::string clusterFile; // empty: as many equal nodes as stages
-  /// 0: no checkpoints. Nothing: the pass's default, and 0 where there is one
-  /// stage and no draft.
+  std::string clusterFile; // If empty, there are as many equal nodes as stages.
+  /// The longest stretch between checkpoints; 0 means no checkpoints. If
+  /// absent, the pass's default, but 0 for one stage without a draft.
   std::optional<int64_t> maxLatencyMicros;
-  // Where the module has a draft (MergeDraft.h).
+  // The options below apply if the module has a draft (MergeDraft.h).
   ir::Placement placement = ir::Placement::Own;
   int64_t depth = 32;
   int64_t width = 8;
@@ -56,41 +57,46 @@ struct ModelPipelineOptions {
 
 struct CompileOptions {
   Phase target = Phase::Executable;
-  /// What programs are made for, one or both.
+  /// The devices that programs are made for: one or both.
   bool forCpu = true, forCuda = false;
-  /// Somebody said so: a module of phase kernels has to be for the same.
+  /// The user chose the devices. A module of phase kernels must then be for the
+  /// same ones.
   bool targetGiven = false;
   CpuTarget cpu;
-  /// The chips of `forCuda`, or the emulator (CudaChips.h), where somebody said
-  /// which: a module of phase kernels has to be for the same. Empty: the
-  /// default.
+  /// The chips of `forCuda`, or the emulator (CudaChips.h), if the user chose
+  /// them; a module of phase kernels must then be for the same ones. Empty for
+  /// the default chips.
   std::vector<std::string> cudaChips;
-  /// The CUDA toolkit's folder; empty: it is looked for where chips need it.
+  /// The CUDA toolkit's folder. If empty, it is searched for when chips need
+  /// it.
   std::string cudaToolkit;
   ModelPipelineOptions pipeline;
-  /// Options of `pipeline` that somebody gave, to name where they cannot be
-  /// obeyed: one of any, which only a module of phase model has use for, and
-  /// one that only a draft has. Empty: none.
+  /// The names of options of `pipeline` that the user gave, for errors where
+  /// they cannot take effect. `pipelineGiven` is any such option, which needs a
+  /// module of phase model; `draftGiven` is one that needs a draft. Empty if
+  /// the user gave none.
   std::string pipelineGiven, draftGiven;
-  /// Given tables once what they are about is there: of the stages, and with
-  /// `forCuda` of the launches of their steps (phase kernels). May be empty.
+  /// Receives a table of the stages and, with `forCuda`, tables of the launches
+  /// of their steps (phase kernels), each as soon as its phase is reached. May
+  /// be empty.
   std::function<Status(std::string_view)> explain;
-  /// Executable only: put the packed weights inside.
+  /// For an executable: embeds the packed weights.
   bool embedWeights = false;
-  /// Where to also write each phase that is passed through, as 1-model.mlir and
-  /// so on; the folder is made. Empty: nowhere.
+  /// The folder, created if needed, to which each phase on the way is also
+  /// written, as 1-model.mlir and so on. Empty for none.
   std::string dumpPhasesTo;
-  /// Executable only: the path of libsluice_runtime.a. Empty: the one beside
-  /// this program that serves the module (Link.h).
+  /// For an executable: the path of libsluice_runtime.a. If empty, the archive
+  /// that belongs to this program and fits the module (Link.h).
   std::string runtimeArchive;
-  /// Sets every pass manager up (printing, timing); may be empty.
+  /// Configures each pass manager (printing, timing). May be empty.
   std::function<mlir::LogicalResult(mlir::PassManager &)> configurePasses;
 };
 
-/// Takes `module`, in any phase up to kernels, to `options.target` and writes
-/// that to `output` ("-" is stdout; not for executables; empty is nowhere, for
-/// what `explain` and the verifiers say). The module is changed on the way.
-/// Nothing is left at `output` after an error.
+/// Compiles `module`, which is in any phase up to kernels, to `options.target`
+/// and writes the result to `output`. "-" is stdout, except for executables; an
+/// empty `output` writes nothing, which leaves the tables of `explain` and the
+/// verifiers' errors. Changes the module. Leaves nothing at `output` after an
+/// error.
 Status compile(mlir::ModuleOp module, const CompileOptions &options,
                const std::string &output);
 

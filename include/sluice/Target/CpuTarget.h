@@ -16,20 +16,21 @@
 
 namespace sluice {
 
-/// What both halves of an executable are told: the level picks the runtime's
-/// micro-kernels, the LLVM names what generated code may use.
+/// The instruction set for both halves of an executable: `isa` selects the
+/// runtime's micro-kernels, and the names for LLVM say what generated code may
+/// use.
 struct CpuTarget {
   cpu::Isa isa;
   std::string llvmCpu;      // as in -mcpu
   std::string llvmFeatures; // as in -mattr
 };
 
-/// The target for a level of the runtime's kernels.
+/// Returns the target for an instruction set of the runtime's kernels.
 CpuTarget getCpuTarget(cpu::Isa isa);
 
-/// The target for `--cpu name`: `native` (this machine's), `x86-64-v3`,
-/// `x86-64-v4`, `x86-64-v4+vnni`. Errors: another name, or a machine below
-/// x86-64-v3.
+/// Returns the target for `--cpu name`: `native` (this machine's), `x86-64-v3`,
+/// `x86-64-v4`, `x86-64-v4+vnni`. Fails on another name, and on `native` if the
+/// machine is below x86-64-v3.
 Expected<CpuTarget> getCpuTarget(std::string_view name);
 
 } // namespace sluice

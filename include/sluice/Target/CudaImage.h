@@ -1,4 +1,4 @@
-//===- CudaImage.h - what a GPU loads of an executable ------------------===//
+//===- CudaImage.h - the kernels that an executable carries ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,23 +17,23 @@
 
 namespace sluice {
 
-/// The folder of the CUDA toolkit whose bin has ptxas and fatbinary: `given` if
-/// it is not empty, else $CUDA_PATH if it is set, else where PATH has ptxas.
-/// Errors: it has not both.
+/// Returns the folder of the CUDA toolkit: `given` if it is not empty, else
+/// $CUDA_PATH if it is set, else the one whose ptxas is in PATH. Fails if the
+/// folder's bin lacks ptxas or fatbinary.
 Expected<std::string> findCudaToolkit(const std::string &given);
 
-/// Compiles the kernels of a module of phase kernels for the chips that it
-/// names, with ptxas and fatbinary of the toolkit, and adds the PTX of
-/// getForwardCudaChip() for others. Nothing where there are no kernels for
-/// chips. The module stays as it is.
+/// Compiles the kernels of a module of phase kernels for the chips that the
+/// module names, with ptxas and fatbinary of the toolkit, and adds the PTX of
+/// getForwardCudaChip() for other chips. Returns an empty string if there are
+/// no kernels for chips. Does not change the module.
 Expected<std::string> buildCudaImage(mlir::ModuleOp kernels,
                                      const std::string &toolkit);
 
-/// Whether a module of phase kernels has kernels for chips.
+/// Returns whether a module of phase kernels has kernels for chips.
 bool hasCudaChips(mlir::ModuleOp kernels);
 
-/// The chips that the kernels of such a module are for, or the emulator; empty
-/// where there are no kernels.
+/// Returns the chips, or the emulator, that the kernels of such a module are
+/// for. Empty if there are no kernels.
 std::vector<std::string> getCudaChips(mlir::ModuleOp kernels);
 
 } // namespace sluice

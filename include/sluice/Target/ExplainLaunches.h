@@ -16,16 +16,19 @@
 
 namespace sluice {
 
-/// Tables of a module of phase kernels, for each program for Cuda; programs
-/// with equal ones, as members of a group are, share theirs. The first: how
-/// many launches a step of one row has, and one of the graph for as many rows
-/// as a prompt may have in a step; how many of the former are of generated
-/// kernels, which bytes of weights they read, and which products they are. A
-/// line for each kind of layer, of layers that launch the same, with the
-/// numbers of one of them; lines for what stands before and behind the layers,
-/// and for the whole step. Behind it a list of the launches of each of these
-/// lines. See StepLaunches.h. Errors: those of buildDescriptor() and
-/// listLaunches().
+/// Returns tables for each program for CUDA of a module of phase kernels.
+/// Programs with equal tables, such as those of a group's members, share
+/// theirs.
+///
+/// The first table counts the launches of a step of one row, and of a step of
+/// as many rows as a prompt may have in one. For the step of one row it also
+/// says how many launches are of generated kernels, how many bytes of weights
+/// they read, and which products they are. It has a line for each kind of
+/// layer, with the numbers of one layer (layers of one kind launch the same);
+/// lines for the work before and behind the layers; and a line for the whole
+/// step. A list of the launches of each line follows (StepLaunches.h).
+///
+/// Fails where buildDescriptor() and listLaunches() fail.
 Expected<std::string> explainLaunches(mlir::ModuleOp kernels);
 
 } // namespace sluice

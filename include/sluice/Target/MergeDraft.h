@@ -1,4 +1,4 @@
-//===- MergeDraft.h - a draft model beside its target ---------------------===//
+//===- MergeDraft.h - merging of a draft into its target's module ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,14 +14,14 @@
 
 namespace sluice {
 
-/// What a merged draft's `sluice.model` is called.
+/// The name of a merged draft's `sluice.model`.
 constexpr llvm::StringLiteral draftModelName = "draft";
 
-/// Moves what `draft` holds into `target`, both modules of phase model: its
-/// model becomes `@draft`, and its files, weights and tokenizer get names that
-/// begin with "draft.". `draft` is empty afterwards. Errors: a module with more
-/// or less than one model, a name that the target has as well; the target is
-/// then as before.
+/// Moves the content of `draft` into `target`; both are modules of phase model.
+/// The draft's model becomes `@draft`, and its files, weights and tokenizer get
+/// names that begin with "draft.". `draft` is empty afterwards. Fails, and
+/// leaves `target` unchanged, if a module does not have exactly one model or if
+/// the target already has one of the names.
 Status mergeDraft(mlir::ModuleOp target, mlir::ModuleOp draft);
 
 } // namespace sluice

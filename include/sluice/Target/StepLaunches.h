@@ -1,4 +1,4 @@
-//===- StepLaunches.h - what a step on a GPU launches ---------------------===//
+//===- StepLaunches.h - the kernels that a step on a GPU launches ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,34 +19,38 @@
 
 namespace sluice {
 
-/// A node of the CUDA graph of a step: one kernel, or what NCCL does at once.
+/// A node of the CUDA graph of a step: one kernel, or one exchange by NCCL.
 struct StepLaunch {
   /// The kernel's name on the device, or "exchange".
   std::string node;
-  /// Which work of the step it is for, and of which weights; empty where the
-  /// kernel's name says it: "attn_q", "operand of ffn_down".
+  /// The work of the step that the node belongs to, by its weights: "attn_q",
+  /// "operand of ffn_down". Empty if the kernel's name says it.
   std::string purpose;
-  /// The product's weights, "ffn_gate+ffn_up"; empty: it is no product.
+  /// The weights of the product, "ffn_gate+ffn_up". Empty if the node is no
+  /// product.
   std::string product;
-  /// Of weights, that it reads once or more, as they lie on the device.
+  /// The bytes of the weights that the node's work reads, as they are laid out
+  /// on the device. A weight that is read several times counts once.
   uint64_t weightBytes = 0;
-  bool isGenerated = false; ///< and not one of the runtime's kernels
-  /// The model's layer, whose number names of weights no longer have; none
-  /// before, behind and between layers.
+  /// Whether the kernel is generated rather than one of the runtime's.
+  bool isGenerated = false;
+  /// The number of the model's layer, which `purpose` and `product` leave out.
+  /// Empty for a node outside layers.
   std::optional<int64_t> layer;
-  /// The number of the work among that of the step. One op of the IR may be
-  /// several launches, and so is the drawing of tokens, which is the last.
+  /// The number of the piece of work within the step that the node belongs to.
+  /// One op of the IR may need several launches; so may the sampling of tokens,
+  /// which is the last piece of work.
   size_t work = 0;
 
   bool operator==(const StepLaunch &) const = default;
 };
 
-/// The nodes of the graph that the runtime makes of a program for steps of up
-/// to `rows` rows, in their order. They are those of the runtime's own code,
-/// which is given the program's `sluice.graph`: on a chip with the shared
-/// memory of sm_90, a cache of f16, and without --fast-math-batch. `kernels`:
-/// a module of phase kernels; `executable`: its descriptor, of which `program`,
-/// for Cuda, is one. Errors: a program that the runtime would refuse.
+/// Returns the nodes of the graph that the runtime makes of a program for steps
+/// of up to `rows` rows, in their order. The runtime's own code makes them from
+/// the program's `sluice.graph`, for a chip with the shared memory of sm_90, a
+/// cache of f16, and without --fast-math-batch. `kernels` is a module of phase
+/// kernels, `executable` its descriptor, and `program` one of the descriptor's
+/// programs, for CUDA. Fails if the runtime would refuse the program.
 Expected<std::vector<StepLaunch>>
 listLaunches(mlir::ModuleOp kernels, const ExecutableDescriptor &executable,
              const ProgramDescriptor &program, int64_t rows);
