@@ -7,11 +7,12 @@
 
 #include "runtime/serve/HeadEngine.h"
 
+#include <cassert>
+
 using namespace sluice;
 using namespace sluice::serve;
 
 using pipeline::HeadLoop;
-using pipeline::TokenItem;
 
 HeadEngine::HeadEngine(Status why) : health(std::move(why)) {}
 
@@ -33,13 +34,9 @@ void HeadEngine::fail(Status why) {
 
 void HeadEngine::submit(ScheduledRequest request,
                         std::shared_ptr<pipeline::TokenSink> sink) {
-  if (HeadLoop *loop = head)
-    return loop->submit(std::move(request), std::move(sink));
-  TokenItem item;
-  item.kind = TokenItem::Kind::Failed;
-  item.failure = healthy();
-  item.at = pipeline::now();
-  sink->push(std::move(item));
+  HeadLoop *loop = head;
+  assert(loop && "healthy() fails until there is a head");
+  loop->submit(std::move(request), std::move(sink));
 }
 
 void HeadEngine::finish(const pipeline::TokenSink &sink, FinishReason reason) {

@@ -19,8 +19,7 @@ namespace sluice::serve {
 
 /// Serves requests by a pipeline's HeadLoop. A pipeline takes long to start, so
 /// the server can listen before it is there. Healthy from ready() until fail().
-/// Before ready(), submit() fails the request and calls its sink before it
-/// returns, so callers check healthy() first.
+/// submit() must not be called before it is healthy.
 class HeadEngine final : public ServingEngine {
 public:
   /// `why` is the status that healthy() returns until ready().

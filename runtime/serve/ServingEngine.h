@@ -48,7 +48,8 @@ class ServingEngine {
 public:
   virtual ~ServingEngine() = default;
 
-  /// Starts a request. `sink` belongs to this request alone: the engine gives
+  /// Starts a request of an engine that has been healthy(). `sink` belongs to
+  /// this request alone and is not called before this returns: the engine gives
   /// it the tokens in order, then the end exactly once, and then releases it.
   virtual void submit(ScheduledRequest request,
                       std::shared_ptr<pipeline::TokenSink> sink) = 0;
