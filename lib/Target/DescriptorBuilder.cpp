@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "sluice/Target/DescriptorBuilder.h"
+
+#include "StepPlanBuilder.h"
 #include "sluice/Analysis/ClusterSpec.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
@@ -99,22 +101,22 @@ static std::string nameQuantization(const ExecutableDescriptor &executable) {
   return std::string(formatInfo(max->first).name);
 }
 
-/// The runtime calls step functions with the arguments that
-/// runtime/device/cpu/CpuProgramABI.h gives them.
-static Status checkStepFunction(ModuleOp module, ProgramOp program) {
-  auto step =
-      SymbolTable(module).lookup<FunctionOpInterface>(program.getStep());
-  Builder builder(module.getContext());
-  Type pointer = LLVM::LLVMPointerType::get(module.getContext());
-  Type integer = builder.getI64Type();
-  Type expected = builder.getFunctionType(
-      {pointer, integer, integer, pointer, integer, integer, integer, integer},
-      {});
-  if (step.getFunctionType() == expected && !step.isExternal())
-    return {};
-  return failure("@", program.getStep().str(),
-                 " is not a defined function of the type that the runtime "
-                 "calls");
+/// Checks that the step's row kernels are what the runtime calls: functions of
+/// the type SluiceRowKernel (runtime/device/cpu/CpuProgramABI.h).
+static Status checkKernels(StepOp step, const SymbolTable &symbols) {
+  MLIRContext *context = step.getContext();
+  Type pointer = LLVM::LLVMPointerType::get(context);
+  Type index = IndexType::get(context);
+  Type expected =
+      FunctionType::get(context, {pointer, pointer, index, index}, {});
+  for (TaskRowsOp loop : step.getBody().getOps<TaskRowsOp>()) {
+    auto kernel = symbols.lookup<FunctionOpInterface>(*loop.getKernel());
+    if (kernel.getFunctionType() != expected || kernel.isExternal())
+      return failure("@", loop.getKernel()->str(),
+                     " is not a defined function of the type that the runtime "
+                     "calls");
+  }
+  return {};
 }
 
 //===----------------------------------------------------------------------===//
@@ -127,10 +129,13 @@ static ProgramDescriptor describeProgram(ProgramOp program,
   ProgramDescriptor result;
   result.name = program.getCounterpart() ? program.getCounterpart()->str()
                                          : program.getSymName().str();
-  if (program.getCpu())
+  if (program.getCpu()) {
     result.cpu = stringifyCpuLevel(*program.getCpu()).str();
-  else
+    result.step =
+        buildStepPlan(symbols.lookup<StepOp>(program.getStep()), program);
+  } else {
     result.target = ProgramTarget::Cuda;
+  }
   result.contextLength = program.getContextLength();
   result.vocabSize = program.getVocabSize();
   result.hiddenSize = program.getHiddenSize();
@@ -324,7 +329,9 @@ Expected<ExecutableDescriptor> sluice::buildDescriptor(ModuleOp module) {
   for (ProgramOp program : module.getOps<ProgramOp>()) {
     if (!program.getCpu())
       continue;
-    if (Status status = checkStepFunction(module, program); !status.ok())
+    if (Status status =
+            checkKernels(symbols.lookup<StepOp>(program.getStep()), symbols);
+        !status.ok())
       return status;
     result.programs.push_back(describeProgram(program, symbols, files));
   }

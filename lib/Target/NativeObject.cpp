@@ -15,6 +15,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -123,17 +124,30 @@ static Status addTable(llvm::Module &module, llvm::StringRef symbol,
   return {};
 }
 
-/// Adds the tables of runtime/app/Program.h: the programs for a CPU, those for
-/// CUDA, and kernels for the emulator, each in the order of `kernels`.
+/// The row kernels of all steps, each once.
+static std::vector<TableEntry> listRowKernels(ModuleOp kernels) {
+  llvm::SetVector<StringRef> names;
+  for (ir::StepOp step : kernels.getOps<ir::StepOp>())
+    for (ir::TaskRowsOp loop : step.getBody().getOps<ir::TaskRowsOp>())
+      names.insert(*loop.getKernel());
+  std::vector<TableEntry> table;
+  for (StringRef name : names)
+    table.push_back({name.str(), name.str()});
+  return table;
+}
+
+/// Adds the tables of runtime/app/LinkedProgram.h: the row kernels, the
+/// programs for CUDA, and kernels for the emulator.
 static Status addTables(llvm::Module &module, ModuleOp kernels) {
-  std::vector<TableEntry> steps, graphs, emulated;
+  std::vector<TableEntry> rowKernels = listRowKernels(kernels);
+  std::vector<TableEntry> graphs, emulated;
   bool isEmulated = false;
   for (ir::ProgramOp program : kernels.getOps<ir::ProgramOp>()) {
     std::string name = program.getCounterpart()
                            ? program.getCounterpart()->str()
                            : program.getSymName().str();
-    (program.getCpu() ? steps : graphs)
-        .push_back({name, program.getStep().str()});
+    if (!program.getCpu())
+      graphs.push_back({name, program.getStep().str()});
   }
   for (gpu::GPUModuleOp of : kernels.getOps<gpu::GPUModuleOp>()) {
     if (of.getTargetsAttr())
@@ -143,9 +157,13 @@ static Status addTables(llvm::Module &module, ModuleOp kernels) {
       emulated.push_back(
           {kernel.getName().str(), getEmulatedName(kernel.getName())});
   }
-  if (Status status = addTable(module, "sluice_program_table", steps);
+  if (Status status = addTable(module, "sluice_row_kernel_table", rowKernels);
       !status.ok())
     return status;
+  // Nobody calls them by name, and other objects may have functions of theirs.
+  for (const TableEntry &kernel : rowKernels)
+    module.getFunction(kernel.function)
+        ->setLinkage(llvm::GlobalValue::InternalLinkage);
   if (Status status = addTable(module, "sluice_program_graph_table", graphs);
       !status.ok() || !isEmulated)
     return status;

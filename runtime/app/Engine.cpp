@@ -23,21 +23,21 @@ namespace {
 
 Expected<cpu::CpuProgram>
 programFor(const ProgramDescriptor &descriptor,
-           std::span<const SluiceProgramEntry> table,
+           std::span<const SluiceRowKernelEntry> table,
            const std::vector<cpu::CpuWeight> &weights) {
   std::optional<cpu::Isa> isa = cpu::parseIsa(descriptor.cpu);
   if (!isa)
     return failure("the program was built for '", descriptor.cpu,
                    "', a CPU that this runtime does not know");
-  auto entry = std::find_if(table.begin(), table.end(),
-                            [&](const SluiceProgramEntry &each) {
-                              return each.name == descriptor.name;
-                            });
-  if (entry == table.end())
-    return failure("the executable has no code of program '", descriptor.name,
-                   "'");
-  return cpu::CpuProgram{descriptor, entry->step, *isa, descriptor.members,
-                         weights};
+  std::vector<SluiceRowKernel> kernels;
+  for (const std::string &name : descriptor.step.kernelNames) {
+    auto entry = std::ranges::find(table, name, &SluiceRowKernelEntry::name);
+    if (entry == table.end())
+      return failure("the executable lacks the row kernel '", name,
+                     "' of program '", descriptor.name, "'");
+    kernels.push_back(entry->kernel);
+  }
+  return cpu::CpuProgram{descriptor, std::move(kernels), *isa, weights};
 }
 
 /// Ends the process, which has used weights that are not what they were.
@@ -159,7 +159,7 @@ Expected<cpu::CpuProgram> Engine::loadCpuProgram(std::string_view name) {
   if (!store)
     return store.status();
   Expected<cpu::CpuProgram> program = programFor(
-      described.programs[size_t(*index)], image.programs, store->weights());
+      described.programs[size_t(*index)], image.rowKernels, store->weights());
   if (!program)
     return program.status();
   weights.push_back(store.take());

@@ -33,11 +33,11 @@ namespace sluice::app {
 /// What the compiler put into the executable; everything outlives the Engine.
 struct ProgramImage {
   std::string_view descriptor;
-  std::span<const uint8_t> tokenizer; // empty: none
-  std::span<const SluiceProgramEntry> programs;
-  std::span<const SluiceGraphEntry> graphs; // empty: none for a GPU
-  std::span<const uint8_t> cudaImage;       // their kernels
-  std::string executable;                   // path of the running program
+  std::span<const uint8_t> tokenizer;               // empty: none
+  std::span<const SluiceRowKernelEntry> rowKernels; // of programs for a CPU
+  std::span<const SluiceGraphEntry> graphs;         // empty: none for a GPU
+  std::span<const uint8_t> cudaImage;               // their kernels
+  std::string executable; // path of the running program
 };
 
 /// What a command asks of the model.

@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The compiler emits one object file with these symbols and links it with the
-// runtime's archive, which holds main(). Beside them it emits the programs'
-// step functions, whose rules are in runtime/device/cpu/CpuProgramABI.h. Any
-// change here is a new SLUICE_ABI_VERSION.
+// runtime's archive, which holds main(). Any change here is a new
+// SLUICE_ABI_VERSION.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,13 +30,15 @@ extern const uint64_t sluice_program_descriptor_size;
 extern const char sluice_program_tokenizer[];
 extern const uint64_t sluice_program_tokenizer_size;
 
-/// The executable's programs for the CPU, one entry each, in the descriptor's
-/// order.
-extern const SluiceProgramEntry sluice_program_table[];
-extern const uint64_t sluice_program_table_size; // entries
+/// The row kernels of the executable's programs for the CPU, each once
+/// (runtime/device/cpu/CpuProgramABI.h).
+extern const SluiceRowKernelEntry sluice_row_kernel_table[];
+extern const uint64_t sluice_row_kernel_table_size; // entries
 
-/// The same for a GPU (runtime/device/cuda/CudaProgramABI.h), and the kernels
-/// that they launch: a fat binary, aligned to 16 bytes. Sizes 0: none.
+/// The executable's programs for a GPU, one entry each, in the descriptor's
+/// order (runtime/device/cuda/CudaProgramABI.h), and the kernels that they
+/// launch: a fat binary, aligned to 16 bytes. The sizes are 0 where there are
+/// none.
 extern const SluiceGraphEntry sluice_program_graph_table[];
 extern const uint64_t sluice_program_graph_table_size; // entries
 extern const uint8_t sluice_program_cuda_image[];

@@ -14,6 +14,7 @@
 #define SLUICE_RUNTIME_DEVICE_PROGRAMSHAPE_H
 
 #include "runtime/base/Status.h"
+#include "runtime/device/StepPlan.h"
 
 #include <cstdint>
 #include <vector>
@@ -38,6 +39,9 @@ struct ProgramShape {
   bool hasEmbedding = true;
   bool hasOutput = true;
 
+  /// How many programs compute it together, as a tensor-parallel group.
+  int64_t members = 1;
+
   // Of the model that the program is of or is a part of.
   int64_t contextLength = 0; ///< positions are below it
   int64_t vocabSize = 0;
@@ -51,6 +55,10 @@ struct ProgramShape {
 
   std::vector<CacheShape> caches;    ///< one for each layer that attends
   std::vector<RopeTable> ropeTables; ///< numbered as the program names them
+
+  /// What a step does. A program for a GPU has its own form of it, and no tasks
+  /// here.
+  StepPlan step;
 
   /// What executors of every device ask of the sizes of a step. Errors: a
   /// number out of its range (products with the rows of a step stay far from

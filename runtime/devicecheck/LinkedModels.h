@@ -50,8 +50,8 @@ Expected<const LinkedModel *> findModel(std::string_view name);
   extern const uint64_t prefix##_sluice_program_descriptor_size;               \
   extern const char prefix##_sluice_program_tokenizer[];                       \
   extern const uint64_t prefix##_sluice_program_tokenizer_size;                \
-  extern const SluiceProgramEntry prefix##_sluice_program_table[];             \
-  extern const uint64_t prefix##_sluice_program_table_size;                    \
+  extern const SluiceRowKernelEntry prefix##_sluice_row_kernel_table[];        \
+  extern const uint64_t prefix##_sluice_row_kernel_table_size;                 \
   extern const SluiceGraphEntry prefix##_sluice_program_graph_table[];         \
   extern const uint64_t prefix##_sluice_program_graph_table_size;              \
   extern const uint8_t prefix##_sluice_program_cuda_image[];                   \
@@ -77,8 +77,8 @@ Expected<const LinkedModel *> findModel(std::string_view name);
     image.tokenizer = {                                                        \
         reinterpret_cast<const uint8_t *>(prefix##_sluice_program_tokenizer),  \
         prefix##_sluice_program_tokenizer_size};                               \
-    image.programs = {prefix##_sluice_program_table,                           \
-                      prefix##_sluice_program_table_size};                     \
+    image.rowKernels = {prefix##_sluice_row_kernel_table,                      \
+                        prefix##_sluice_row_kernel_table_size};                \
     image.graphs = {prefix##_sluice_program_graph_table,                       \
                     prefix##_sluice_program_graph_table_size};                 \
     image.cudaImage =                                                          \

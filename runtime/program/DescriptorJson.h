@@ -187,6 +187,10 @@ void readProgram(const json &item, const std::string &place, Status &status,
                  ProgramDescriptor &program);
 json programToJson(const ProgramDescriptor &program);
 
+void readStepPlan(const json &item, const std::string &place, Status &status,
+                  device::StepPlan &plan);
+json stepPlanToJson(const device::StepPlan &plan);
+
 /// The identity is the caller's matter.
 void readPlan(const json &item, const std::string &place, Status &status,
               ExecutionPlan &plan);

@@ -23,7 +23,7 @@ namespace sluice {
 struct ExecutableDescriptor {
   /// The version of the JSON form, and of the interface between emitted code
   /// and the runtime.
-  static constexpr int64_t formatVersion = 4;
+  static constexpr int64_t formatVersion = 5;
 
   // The target model's.
   std::string name;

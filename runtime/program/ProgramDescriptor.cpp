@@ -10,6 +10,7 @@
 #include "runtime/base/FileIdentity.h"
 #include "runtime/program/DescriptorChecks.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace sluice;
@@ -156,6 +157,23 @@ Status checkPartner(const ProgramDescriptor &program,
   return {};
 }
 
+/// Checks the tasks of a step. Only programs for a CPU have tasks; an executor
+/// refuses one without. The error is fit to follow the program's name.
+Status checkStep(const ProgramDescriptor &program) {
+  const std::vector<device::StepTask> &tasks = program.step.tasks;
+  if (tasks.empty())
+    return {};
+  if (program.target == ProgramTarget::Cuda)
+    return failure("has tasks for cuda");
+  auto checkpoints = std::ranges::count_if(tasks, [](const auto &task) {
+    return std::holds_alternative<device::CheckpointTask>(task);
+  });
+  if (checkpoints != program.checkpoints)
+    return failure("has ", checkpoints, " checkpoints, not ",
+                   program.checkpoints);
+  return device::checkStepPlan(program, int64_t(program.weights.size()));
+}
+
 } // namespace
 
 uint64_t ScalesDescriptor::bytes() const {
@@ -219,7 +237,8 @@ Status ProgramDescriptor::validate(std::span<const ModelFile> files) const {
     if (Status s = checkPartner(*this, weight); !s.ok())
       return s;
   }
-  return {};
+  return checkStep(*this).withContext("program descriptor: program '" + name +
+                                      "'");
 }
 
 uint64_t

@@ -100,15 +100,11 @@ struct WeightDescriptor {
 /// whole model, or a draft, for one target. One of
 /// ExecutableDescriptor::programs, where programs of one name do the same.
 struct ProgramDescriptor : device::ProgramShape {
-  // That of sluice_program_table, or of sluice_program_graph_table; part of a
-  // file's name.
+  // Part of a file's name; of a program for CUDA, its name in
+  // sluice_program_graph_table.
   std::string name;
   ProgramTarget target = ProgramTarget::Cpu;
   std::string cpu; // ISA level: avx2, avx512, avx512vnni; Cuda: empty
-
-  // How many programs compute the stage together, each on a rank of its own; it
-  // meets the others in collectives.
-  int64_t members = 1;
 
   int64_t firstLayer = 0;
   int64_t layers = 0;

@@ -159,6 +159,9 @@ void sluice::readProgram(const json &item, const std::string &place,
   fields.readArray("weights", [&](const json &each, const std::string &where) {
     readWeight(each, where, status, program);
   });
+  fields.readMember("step", [&](const json &each, const std::string &where) {
+    readStepPlan(each, where, status, program.step);
+  });
 }
 
 json sluice::programToJson(const ProgramDescriptor &program) {
@@ -189,5 +192,6 @@ json sluice::programToJson(const ProgramDescriptor &program) {
          {"attention_factor", table.attentionFactor}});
   for (const WeightDescriptor &weight : program.weights)
     object["weights"].push_back(weightToJson(weight));
+  object["step"] = stepPlanToJson(program.step);
   return object;
 }

@@ -1,11 +1,14 @@
 // RUN: sluice-opt %s '--sluice-plan=target=#sluice.cpu<avx512>' --convert-sluice-to-cpu --canonicalize --cse | FileCheck %s
 
-// The example of the pass in docs/reference/passes.md: a look-up, a norm and a
-// matrix product become calls of the runtime around one loop over the rows.
+// The example of the pass in docs/reference/passes.md: a look-up and a norm get
+// a function each, and the plan names them.
 
 // CHECK: sluice.program @main step @main_step cpu avx512
-// CHECK: func.func @main_step
-// CHECK: call @sluice_linear
+// CHECK: sluice.step @main_step
+// CHECK: sluice.task.rows rows kernel @rows_embed
+// CHECK: sluice.task.rows outputs kernel @rows_select_outputs_rms_norm
+// CHECK: sluice.task.product outputs
+// CHECK: func.func @rows_embed(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: index, %{{.*}}: index)
 sluice.file @f0 path "model.gguf" size 262144 identity "0123456789abcdef"
 sluice.weight @token_embd.weight in @f0 at 0 stored f32 : tensor<64x32xf32>
 sluice.weight @output_norm.weight in @f0 at 8192 stored f32 : tensor<32xf32>

@@ -137,8 +137,8 @@ std::string makeTwoStages() {
 constexpr int64_t sequences = 6, length = 4;
 
 /// Returns a row of each sequence at a position.
-std::vector<Row> makeStep(int64_t position) {
-  std::vector<Row> rows;
+std::vector<TestRow> makeStep(int64_t position) {
+  std::vector<TestRow> rows;
   for (int64_t sequence = 0; sequence < sequences; ++sequence)
     rows.push_back(makeRow(sequence, position));
   return rows;
@@ -159,10 +159,10 @@ std::vector<Vector> runWhole(ir::CpuLevel level) {
 /// step.
 void checkDeaths(StepRunner &runner, const std::vector<Vector> &wanted,
                  const Deaths &deaths, int64_t threads) {
-  runner.reset();
+  runner.reset(threads);
   for (int64_t position = 0; position + 1 < length; ++position)
-    runner.run(makeStep(position), threads);
-  Vector logits = runner.run(makeStep(length - 1), threads, deaths);
+    runner.run(makeStep(position));
+  Vector logits = runner.run(makeStep(length - 1), deaths);
 
   std::set<int64_t> alive, got;
   for (int64_t sequence = 0; sequence < sequences; ++sequence)
@@ -212,14 +212,14 @@ TEST_P(Checkpoints, RowsOfOneSequence) {
   StepRunner runner(makeTwoStages(), vocabSize, GetParam());
   std::vector<Vector> wanted = runWhole(GetParam());
   for (int64_t checkpoint = 0; checkpoint < 10; ++checkpoint) {
-    std::vector<Row> rows;
+    std::vector<TestRow> rows;
     for (int64_t sequence = 0; sequence < sequences; ++sequence)
       for (int64_t position = 0; position < length; ++position) {
         rows.push_back(makeRow(sequence, position));
         rows.back().isOutput = position + 1 == length;
       }
-    runner.reset();
-    Vector logits = runner.run(rows, /*threads=*/3, {{checkpoint, {0, 3, 4}}});
+    runner.reset(/*threads=*/3);
+    Vector logits = runner.run(rows, {{checkpoint, {0, 3, 4}}});
     std::vector<int64_t> got = runner.getOutputSequences();
     ASSERT_EQ(got.size(), 3u);
     for (auto [place, sequence] : llvm::enumerate(got))

@@ -116,18 +116,18 @@ void expectSame(const Vector &got, size_t row, const Vector &wanted,
 
 /// Checks steps in which rows of other sequences stand before and behind, on
 /// several threads.
-void checkCompany(StepRunner &runner, const std::vector<Vector> &alone) {
-  for (int64_t strangers : {1, 5, 14}) {
-    runner.reset();
+void checkBatchMates(StepRunner &runner, const std::vector<Vector> &alone) {
+  for (int64_t others : {1, 5, 14}) {
+    runner.reset(/*threads=*/1 + others % 4);
     for (int64_t p = 0; p < length; ++p) {
-      std::vector<Row> rows;
-      for (int64_t s = 1; s <= strangers; ++s)
+      std::vector<TestRow> rows;
+      for (int64_t s = 1; s <= others; ++s)
         rows.push_back(makeRow(s, p));
-      size_t place = p % (strangers + 1);
+      size_t place = p % (others + 1);
       rows.insert(rows.begin() + place, makeRow(0, p));
-      Vector logits = runner.run(rows, /*threads=*/1 + p % 4);
+      Vector logits = runner.run(rows);
       expectSame(logits, place, alone[p],
-                 std::to_string(strangers) + " strangers");
+                 std::to_string(others) + " other rows");
     }
   }
 }
@@ -135,15 +135,15 @@ void checkCompany(StepRunner &runner, const std::vector<Vector> &alone) {
 /// Checks the whole prompt in chunks, with the logits of each chunk's last row.
 void checkChunks(StepRunner &runner, const std::vector<Vector> &alone) {
   for (int64_t chunk : {2, 5, 12}) {
-    runner.reset();
+    runner.reset(/*threads=*/3);
     for (int64_t first = 0; first < length; first += chunk) {
       int64_t end = std::min(first + chunk, length);
-      std::vector<Row> rows;
+      std::vector<TestRow> rows;
       for (int64_t p = first; p < end; ++p) {
         rows.push_back(makeRow(0, p));
         rows.back().isOutput = p + 1 == end;
       }
-      Vector logits = runner.run(rows, /*threads=*/3);
+      Vector logits = runner.run(rows);
       EXPECT_EQ(logits.size(), size_t(vocabSize));
       expectSame(logits, 0, alone[end - 1],
                  "chunks of " + std::to_string(chunk));
@@ -162,7 +162,7 @@ void checkModel(const ModelText &model, ir::CpuLevel level, double tolerance) {
       ASSERT_NEAR(alone[p][i], wanted[i], tolerance)
           << "position " << p << " logit " << i;
   }
-  checkCompany(runner, alone);
+  checkBatchMates(runner, alone);
   checkChunks(runner, alone);
 }
 
@@ -179,9 +179,10 @@ TEST_P(Models, ParallelBranches) {
 
 TEST_P(Models, StepsWithoutOutputs) {
   StepRunner runner(makeWeights(llama), makeBody(llama), vocabSize, GetParam());
-  Row row = makeRow(0, 0);
+  runner.reset(/*threads=*/2);
+  TestRow row = makeRow(0, 0);
   row.isOutput = false;
-  EXPECT_TRUE(runner.run({row}, /*threads=*/2).empty());
+  EXPECT_TRUE(runner.run({row}).empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, Models, testing::ValuesIn(allLevels),

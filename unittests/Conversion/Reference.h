@@ -12,8 +12,9 @@
 #ifndef SLUICE_UNITTESTS_CONVERSION_REFERENCE_H
 #define SLUICE_UNITTESTS_CONVERSION_REFERENCE_H
 
-#include "StubRuntime.h"
+#include "StepRunner.h"
 
+#include "runtime/device/cpu/linear/Linear.h"
 #include "sluice/Dialect/Sluice/IR/SluiceTypes.h"
 
 #include <algorithm>
@@ -91,6 +92,18 @@ inline Vector rope(const Vector &x, ir::RopeStyle style, int64_t headDim,
       y[i1] = x[i1] * std::cos(angle) + x[i0] * std::sin(angle);
     }
   return y;
+}
+
+/// Rounds a row to 8 bits in blocks, as products with quantised weights do.
+inline void roundTrip(Vector &row) {
+  auto count = static_cast<int64_t>(row.size());
+  std::vector<cpu::QuantizedBlock> blocks(count / cpu::activationBlock);
+  cpu::quantizeRows(*cpu::linearKernels("avx2"), row.data(), blocks.data(),
+                    count, 0, 1);
+  for (int64_t i = 0; i < count; ++i) {
+    const cpu::QuantizedBlock &block = blocks[i / cpu::activationBlock];
+    row[i] = block.scale * block.q[i % cpu::activationBlock];
+  }
 }
 
 inline Vector linear(Vector x, const Matrix &weight, const Vector &bias = {}) {

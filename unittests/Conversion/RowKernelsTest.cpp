@@ -36,19 +36,19 @@ public:
   RowOpRunner(const RowOp &op, ir::CpuLevel level)
       : runner(getWeights(op), getBody(op), op.resultWidth, level) {}
 
-  Vector x(const Row &row) {
+  Vector x(const TestRow &row) {
     return tableRow(runner.getMatrix("tokens"), row.token);
   }
-  Vector z(const Row &row) {
+  Vector z(const TestRow &row) {
     return tableRow(runner.getMatrix("positions"), row.position);
   }
 
-  /// Compares every row with `expected`, then with its results alone and on
-  /// other numbers of threads.
+  /// Compares every row with `expected`, then with itself beside other rows.
   template <typename Formula>
   void check(Formula expected, double tolerance, int64_t resultWidth) {
-    std::vector<Row> rows = makeRows(19);
-    Vector together = runner.run(rows, /*threads=*/1);
+    std::vector<TestRow> rows = makeRows(19);
+    runner.reset();
+    Vector together = runner.run(rows);
     for (size_t i = 0; i < rows.size(); ++i) {
       Vector wanted = expected(rows[i]);
       const float *got = &together[i * resultWidth];
@@ -60,7 +60,8 @@ public:
           << "row " << i << " differs alone";
     }
     for (int64_t threads : {2, 5, 32}) {
-      Vector shared = runner.run(rows, threads);
+      runner.reset(threads);
+      Vector shared = runner.run(rows);
       ASSERT_TRUE(sameBits(shared.data(), together.data(), together.size()))
           << "differs with " << threads << " threads";
     }
@@ -91,12 +92,12 @@ private:
            "\nsluice.return %y : " + rowsType(op.resultWidth);
   }
 
-  std::vector<Row> makeRows(int64_t count) {
+  std::vector<TestRow> makeRows(int64_t count) {
     int64_t tokens = runner.getMatrix("tokens").rows;
-    std::vector<Row> rows;
+    std::vector<TestRow> rows;
     for (int64_t i = 0; i < count; ++i)
       rows.push_back(
-          {i % 3, (i * 7 + 3) % maxPositions, (i * 5 + 1) % tokens, true});
+          {i, (i * 7 + 3) % maxPositions, (i * 5 + 1) % tokens, true});
     return rows;
   }
 };
@@ -124,7 +125,7 @@ TEST_P(RowKernels, RmsNorm) {
                 width)},
         GetParam());
     op.check(
-        [&](const Row &row) {
+        [&](const TestRow &row) {
           return rmsNorm(add(op.x(row), op.z(row)), op.runner.getWeight("w"),
                          1e-5);
         },
@@ -146,7 +147,7 @@ TEST_P(RowKernels, LayerNorm) {
                   width)},
           GetParam());
       op.check(
-          [&](const Row &row) {
+          [&](const TestRow &row) {
             return layerNorm(op.x(row), op.runner.getWeight("w"),
                              hasBias ? op.runner.getWeight("b") : Vector(),
                              1e-5);
@@ -169,7 +170,7 @@ TEST_P(RowKernels, ResidualAroundNorm) {
                            width)},
                    GetParam());
     op.check(
-        [&](const Row &row) {
+        [&](const TestRow &row) {
           Vector sum = add(op.x(row), op.z(row));
           Vector y = layerNorm(sum, op.runner.getWeight("w"), {}, 1e-5);
           for (float &value : y)
@@ -190,7 +191,7 @@ TEST_P(RowKernels, Activations) {
            expand("%y = sluice.activation " + name + " %x : $X", width)},
           GetParam());
       op.check(
-          [&](const Row &row) {
+          [&](const TestRow &row) {
             Vector y = op.x(row);
             for (float &value : y)
               value = activate(activation, value);
@@ -202,7 +203,7 @@ TEST_P(RowKernels, Activations) {
            expand("%y = sluice.gate " + name + " %x, %z : $X", width)},
           GetParam());
       gate.check(
-          [&](const Row &row) {
+          [&](const TestRow &row) {
             Vector y = gate.x(row), z = gate.z(row);
             for (size_t i = 0; i < y.size(); ++i)
               y[i] = activate(activation, y[i]) * z[i];
@@ -231,7 +232,7 @@ TEST_P(RowKernels, Rope) {
                   width)},
           GetParam());
       op.check(
-          [&](const Row &row) {
+          [&](const TestRow &row) {
             return rope(op.x(row), style, shape.headDim, shape.rotary,
                         row.position);
           },
@@ -261,7 +262,7 @@ TEST_P(RowKernels, SplitQKV) {
             rowsType(kvHeads * dim) + ", " + rowsType(kvHeads * dim);
         RowOpRunner op({width, partWidth, "", expand(text, width)}, GetParam());
         op.check(
-            [&](const Row &row) {
+            [&](const TestRow &row) {
               Vector x = op.x(row), y;
               int64_t groups = isGrouped ? kvHeads : 1;
               int64_t queries = heads / groups * dim;

@@ -7,6 +7,8 @@
 
 #include "StepRunner.h"
 
+#include "lib/Target/StepPlanBuilder.h"
+#include "runtime/core/RowMoves.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/InitAll.h"
 #include "sluice/Planning/Passes.h"
@@ -21,19 +23,17 @@
 #include <cstdlib>
 #include <functional>
 #include <random>
-#include <thread>
-#include <type_traits>
 
 using namespace mlir;
 using namespace sluice;
 using namespace sluice::test;
 
-std::vector<float> sluice::test::makeValues(int64_t count, unsigned seed,
-                                            float scale) {
+/// Numbers between -1 and 1 that depend on `seed` alone.
+static std::vector<float> makeValues(int64_t count, unsigned seed) {
   std::mt19937 generator(seed);
   std::vector<float> values(count);
   for (float &value : values)
-    value = (generator() / 2147483648.0f - 1.0f) * scale;
+    value = generator() / 2147483648.0f - 1.0f;
   return values;
 }
 
@@ -81,10 +81,16 @@ Jit::Jit(ModuleOp kernels) {
   engine = std::move(*made);
   engine->registerSymbols([](llvm::orc::MangleAndInterner interner) {
     llvm::orc::SymbolMap symbols;
-    for (const RuntimeFunction &function : getRuntimeFunctions())
-      symbols[interner(function.name)] = {
-          llvm::orc::ExecutorAddr::fromPtr(function.address),
-          llvm::JITSymbolFlags::Exported};
+    auto add = [&](const char *name, auto *function) {
+      symbols[interner(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
+                                 llvm::JITSymbolFlags::Exported};
+    };
+    add("sluice_receive_rows", sluice_receive_rows);
+    add("sluice_send_rows", sluice_send_rows);
+    add("sluice_embed", sluice_embed);
+    add("sluice_quantize_rows", sluice_quantize_rows);
+    add("sluice_rope_table", sluice_rope_table);
+    add("sluice_select_outputs", sluice_select_outputs);
     return symbols;
   });
 }
@@ -153,134 +159,214 @@ void StepRunner::lower(std::string_view text, ir::CpuLevel level) {
   if (failed(passes.run(*module)))
     fail("the conversion failed");
   for (auto program : module->getOps<ir::ProgramOp>())
-    programs.push_back(readProgram(*module, program));
-  reset();
+    readProgram(*module, program);
   jit = std::make_unique<Jit>(*module);
+  for (cpu::CpuProgram &program : programs)
+    for (const std::string &kernel : program.step.kernelNames)
+      program.kernels.push_back(
+          jit->lookup<std::remove_pointer_t<SluiceRowKernel>>(kernel.c_str()));
+  reset();
 }
 
-StepRunner::Program StepRunner::readProgram(ModuleOp module, ir::ProgramOp op) {
-  Program program;
-  program.step = op.getStep().str();
+StepRunner::~StepRunner() = default;
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+uint8_t *StepRunner::allocate(uint64_t bytes) {
+  storage.push_back(std::make_unique<uint8_t[]>(bytes + cpu::packedAlignment));
+  auto address = reinterpret_cast<uintptr_t>(storage.back().get());
+  return reinterpret_cast<uint8_t *>((address + cpu::packedAlignment - 1) /
+                                     cpu::packedAlignment *
+                                     cpu::packedAlignment);
+}
+
+static Format getFormat(const Matrix &matrix) {
+  return matrix.isQuantized ? Format::Q8_0 : Format::F32;
+}
+
+static cpu::LinearSpec getSpec(const Matrix &matrix) {
+  Format format = getFormat(matrix);
+  if (matrix.isTransposed)
+    return {matrix.cols, matrix.rows, format, format, true};
+  return {matrix.rows, matrix.cols, format, format, false};
+}
+
+cpu::CpuWeight StepRunner::makeWeight(ModuleOp module, ir::WeightUseAttr use) {
+  auto weight = module.lookupSymbol<ir::WeightOp>(use.getWeight());
+  RankedTensorType type = weight.getTensorType();
+  Matrix matrix;
+  matrix.cols = type.getShape().back();
+  matrix.rows = type.getRank() == 2 ? type.getDimSize(0) : 1;
+  matrix.isQuantized = isa<ir::BlockType>(type.getElementType());
+  matrix.isTransposed = use.getTransposed();
+  std::string name = use.getWeight().getValue().str();
+  auto seed = static_cast<unsigned>(std::hash<std::string>()(name));
+  matrix.values = makeValues(matrix.rows * matrix.cols, seed);
+
+  Format format = getFormat(matrix);
+  uint64_t rowSize = *rowBytes(format, matrix.cols);
+  uint8_t *stored = allocate(rowSize * matrix.rows);
+  for (int64_t row = 0; row < matrix.rows; ++row) {
+    float *floats = matrix.values.data() + row * matrix.cols;
+    quantizeRow(format, floats, stored + row * rowSize, matrix.cols);
+    dequantizeRow(format, stored + row * rowSize, floats, matrix.cols);
+  }
+  values[name] = matrix;
+  switch (use.getUse()) {
+  case ir::WeightUseKind::Vector:
+    return std::span<const float>(reinterpret_cast<const float *>(stored),
+                                  matrix.cols);
+  case ir::WeightUseKind::Rows:
+    return cpu::EmbeddingTable{format, stored, matrix.rows, matrix.cols};
+  case ir::WeightUseKind::Linear:
+    break;
+  }
+  cpu::LinearSpec spec = getSpec(matrix);
+  uint8_t *packed = allocate(*cpu::packedBytes(spec));
+  cpu::packPanels(spec, stored, packed, 0, cpu::panelCount(spec.outFeatures));
+  return cpu::packedWeight(spec, packed);
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+void StepRunner::readProgram(ModuleOp module, ir::ProgramOp op) {
+  cpu::CpuProgram &program = programs.emplace_back();
+  program.hasEmbedding = op.getHasEmbedding();
+  program.hasOutput = op.getHasOutput();
+  program.contextLength = op.getContextLength();
+  program.vocabSize = op.getVocabSize();
+  program.hiddenSize = op.getHiddenSize();
   program.rowFloats = op.getRowFloats();
   program.outputFloats = op.getOutputFloats();
   program.logitsOffset = op.getLogitsOffset();
-  program.hiddenSize = op.getHiddenSize();
-  program.checkpoints = op.getCheckpoints();
-  program.hasOutput = op.getHasOutput();
-  SluiceStep &step = program.state;
-  for (auto use : op.getWeights().getAsRange<ir::WeightUseAttr>()) {
-    auto weight = module.lookupSymbol<ir::WeightOp>(use.getWeight());
-    RankedTensorType type = weight.getTensorType();
-    Matrix matrix;
-    matrix.cols = type.getShape().back();
-    matrix.rows = type.getRank() == 2 ? type.getDimSize(0) : 1;
-    matrix.isQuantized = isa<ir::BlockType>(type.getElementType());
-    matrix.isTransposed = use.getTransposed();
-    std::string name = use.getWeight().getValue().str();
-    auto seed = static_cast<unsigned>(std::hash<std::string>()(name));
-    matrix.values = makeValues(matrix.rows * matrix.cols, seed);
-    values[name] = matrix;
-    step.weights.push_back(std::move(matrix));
-  }
+  // The runtime's own kernels, whatever the row kernels are for.
+  program.isa = cpu::Isa::Avx2;
+  for (auto use : op.getWeights().getAsRange<ir::WeightUseAttr>())
+    program.weights.push_back(makeWeight(module, use));
   for (auto table : op.getRopeTables().getAsRange<ir::RopeTableAttr>())
-    step.ropeTables.push_back(
+    program.ropeTables.push_back(
         {std::vector<float>(table.getInverse().asArrayRef()),
          static_cast<float>(table.getFactor().convertToDouble())});
   for (Type type : op.getCaches().getAsValueRange<TypeAttr>()) {
     auto cache = cast<ir::CacheType>(type);
-    step.caches.push_back({cache.getKvHeads() * cache.getHeadDim(), {}, {}});
+    program.caches.push_back({cache.getKvHeads(), cache.getHeadDim()});
   }
-  return program;
+  program.step =
+      buildStepPlan(module.lookupSymbol<ir::StepOp>(op.getStep()), op);
+  checkpoints += op.getCheckpoints();
 }
 
-void StepRunner::reset() {
-  for (Program &program : programs)
-    for (LayerCache &cache : program.state.caches) {
-      cache.keys.assign(maxSequences * maxPositions * cache.width, 0.0f);
-      cache.values = cache.keys;
-    }
+void StepRunner::reset(int64_t threads) {
+  int64_t count = maxSequences * CachePages::pagesFor(maxPositions);
+  executors.clear();
+  pages.emplace(CachePages::create({count, maxSequences, maxPositions}).take());
+  // Sequences are numbered from 0 in the order in which they are opened.
+  for (int64_t sequence = 0; sequence < maxSequences; ++sequence)
+    if (*pages->open() != sequence)
+      fail("a sequence has another number than its rows");
+  cpu::CpuExecutorLimits limits;
+  limits.rows = limits.outputs = maxRows;
+  limits.pages = count;
+  limits.threads = threads;
+  for (const cpu::CpuProgram &program : programs) {
+    auto made = cpu::CpuExecutor::create(program, limits);
+    if (!made)
+      fail(made.status().message());
+    executors.push_back(made.take());
+  }
 }
 
-std::vector<float> StepRunner::runProgram(Program &program, int64_t threads) {
-  SluiceStep &step = program.state;
-  auto roundUp = [](int64_t count) { return (count + 16) / 16 * 16; };
-  int64_t rowCount = step.rows.size(), outputs = step.outputRows.size();
-  int64_t rowCapacity = roundUp(rowCount), outputCapacity = roundUp(outputs);
-  // The arena is filled with garbage, also behind its end, to check that
-  // nothing writes there.
-  int64_t size =
-      program.rowFloats * rowCapacity + program.outputFloats * outputCapacity;
-  constexpr int64_t guard = 64;
-  constexpr float garbage = -12345.0f;
-  std::vector<float> arena(size + guard, garbage);
-  step.sent.assign(rowCount * program.hiddenSize, garbage);
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
 
-  std::barrier<> barrier(threads);
-  step.barrier = &barrier;
-  auto *function = jit->lookup<std::remove_pointer_t<SluiceStepFunction>>(
-      program.step.c_str());
-  auto work = [&](int64_t thread) {
-    function(&step, rowCount, outputs, arena.data(), rowCapacity,
-             outputCapacity, thread, threads);
-  };
-  std::vector<std::thread> others;
-  for (int64_t thread = 1; thread < threads; ++thread)
-    others.emplace_back(work, thread);
-  work(0);
-  for (std::thread &other : others)
-    other.join();
+namespace {
 
-  for (int64_t i = 0; i < guard; ++i)
-    EXPECT_EQ(arena[size + i], garbage);
-  if (!program.hasOutput)
+/// Lets the rows of some sequences leave at each checkpoint.
+class Deaths : public device::CheckpointHandler {
+public:
+  Deaths(StepBatch &batch, const std::map<int64_t, std::set<int64_t>> &deaths)
+      : batch(batch), deaths(deaths) {}
+
+  std::span<const RowMove> checkpoint() override {
+    moves.clear();
+    auto found = deaths.find(passed++);
+    if (found == deaths.end())
+      return {};
+    std::vector<uint8_t> alive;
+    for (SequenceId sequence : batch.sequences())
+      alive.push_back(!found->second.contains(sequence));
+    int64_t remaining = planCompaction(alive, moves);
+    if (remaining < batch.rows())
+      batch.keep(alive, moves, remaining);
+    return moves;
+  }
+
+  bool findDead(std::span<uint8_t>) override { return false; }
+  std::span<const RowMove> leave(std::span<const uint8_t>, Time) override {
     return {};
-  auto logits = arena.begin() + program.rowFloats * rowCapacity +
-                program.logitsOffset * outputCapacity;
-  return {logits,
-          logits + static_cast<int64_t>(step.outputRows.size()) * width};
+  }
+  std::span<const RowMove> dropOrphans() override { return {}; }
+
+private:
+  StepBatch &batch;
+  const std::map<int64_t, std::set<int64_t>> &deaths;
+  std::vector<RowMove> moves;
+  int64_t passed = 0;
+};
+
+} // namespace
+
+void StepRunner::fillBatch(const std::vector<TestRow> &rows) {
+  batch.clear();
+  for (const TestRow &row : rows) {
+    auto sequence = static_cast<SequenceId>(row.sequence);
+    Status status = batch.add(sequence, row.position,
+                              static_cast<int32_t>(row.token), row.isOutput);
+    if (status.ok() && pages->length(sequence) <= row.position)
+      status = pages->grow(sequence, row.position + 1);
+    if (!status.ok())
+      fail(status.message());
+  }
 }
 
 std::vector<float>
-StepRunner::run(std::vector<Row> rows, int64_t threads,
+StepRunner::run(const std::vector<TestRow> &rows,
                 const std::map<int64_t, std::set<int64_t>> &deaths) {
-  std::vector<float> activations, logits;
-  int64_t passed = 0;
-  for (Program &program : programs) {
-    SluiceStep &step = program.state;
-    step.rows = rows;
-    step.outputRows.clear();
-    for (size_t row = 0; row < rows.size(); ++row)
-      if (rows[row].isOutput)
-        step.outputRows.push_back(row);
-    step.received = activations;
-    step.deaths.clear();
-    for (const auto &[checkpoint, sequences] : deaths)
-      step.deaths[checkpoint - passed] = sequences;
-    step.checkpoints = 0;
-    logits.clear();
-    // A step ends at the checkpoint where its last row dies, so later programs
-    // do not run.
-    if (!rows.empty())
-      logits = runProgram(program, threads);
-    passed += program.checkpoints;
-    rows = step.rows;
-    activations = step.sent;
-    activations.resize(rows.size() * program.hiddenSize);
+  fillBatch(rows);
+  Deaths handler(batch, deaths);
+  std::vector<uint8_t> received, sent;
+  for (size_t i = 0; i < programs.size() && batch.rows() > 0; ++i) {
+    auto rowSize = static_cast<size_t>(programs[i].hiddenSize) * sizeof(float);
+    sent.assign(rowSize * static_cast<size_t>(batch.rows()), 0xff);
+    std::vector<const uint8_t *> incoming;
+    for (int64_t row = 0; i > 0 && row < batch.rows(); ++row)
+      incoming.push_back(received.data() + row * rowSize);
+    device::StepInput input;
+    input.batch = &batch;
+    input.pages = &*pages;
+    input.incoming = incoming;
+    input.outgoing = sent;
+    input.checkpoints = &handler;
+    if (Status status = executors[i]->execute(input); !status.ok())
+      fail(status.message());
+    received = sent;
+  }
+  std::vector<float> logits;
+  for (int64_t output = 0; output < batch.outputs(); ++output) {
+    std::span<const float> each = executors.back()->logits(output);
+    logits.insert(logits.end(), each.begin(), each.begin() + width);
   }
   return logits;
 }
 
 std::vector<int64_t> StepRunner::getOutputSequences() const {
   std::vector<int64_t> sequences;
-  const SluiceStep &step = programs.back().state;
-  for (int64_t row : step.outputRows)
-    sequences.push_back(step.rows.at(row).sequence);
+  for (int32_t row : batch.outputRows())
+    sequences.push_back(batch.sequences()[row]);
   return sequences;
-}
-
-int64_t StepRunner::countCheckpoints() const {
-  int64_t count = 0;
-  for (const Program &program : programs)
-    count += program.checkpoints;
-  return count;
 }

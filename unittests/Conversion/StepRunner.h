@@ -8,8 +8,8 @@
 #ifndef SLUICE_UNITTESTS_CONVERSION_STEPRUNNER_H
 #define SLUICE_UNITTESTS_CONVERSION_STEPRUNNER_H
 
-#include "StubRuntime.h"
-
+#include "runtime/core/CachePages.h"
+#include "runtime/device/cpu/CpuExecutor.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
@@ -17,6 +17,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <list>
 #include <map>
 #include <memory>
 #include <set>
@@ -25,8 +26,26 @@
 
 namespace sluice::test {
 
-/// Returns numbers between -scale and scale that depend only on `seed`.
-std::vector<float> makeValues(int64_t count, unsigned seed, float scale = 1.0f);
+/// A weight as float32: values[row][col]; a vector has one row. Those of a
+/// quantised weight are what its blocks hold.
+struct Matrix {
+  int64_t rows = 0;
+  int64_t cols = 0;
+  bool isQuantized = false; // takes quantised activations
+  bool isTransposed = false;
+  std::vector<float> values;
+};
+
+struct TestRow {
+  int64_t sequence = 0;
+  int64_t position = 0;
+  int64_t token = 0;
+  bool isOutput = true;
+};
+
+constexpr int64_t maxSequences = 32;
+constexpr int64_t maxPositions = 64;
+constexpr int64_t maxRows = 64; // of a step
 
 /// A just-in-time compiled module of the phase kernels.
 class Jit {
@@ -52,8 +71,8 @@ std::string makeWeightOps(std::string_view weights);
 /// Returns the attributes of a test module's model or pipeline.
 std::string makeModelAttributes(int64_t vocabSize);
 
-/// Executes the steps of a model, or of a pipeline's programs one after the
-/// other, with the stub runtime. The values of a weight are made from its name.
+/// A model whose steps the CPU's executor runs, or the programs of a pipeline,
+/// one after the other. Weights get values made from their names.
 class StepRunner {
 public:
   /// `weights` has the form of makeWeightOps()'s. `body` is the text of the
@@ -62,6 +81,7 @@ public:
              ir::CpuLevel level);
   /// `module` has one model, or is of phase program.
   StepRunner(std::string_view module, int64_t width, ir::CpuLevel level);
+  ~StepRunner();
 
   /// Returns the values of a weight.
   const std::vector<float> &getWeight(const std::string &name) const {
@@ -71,37 +91,39 @@ public:
     return values.at(name);
   }
 
-  /// Runs a step and returns logits[output][width]. Caches keep the rows of
-  /// earlier steps. `deaths` holds the sequences that die before each
-  /// checkpoint, with checkpoints counted over all programs.
+  /// Runs a step; the rows of a sequence come in order. Returns
+  /// logits[output][width]. Caches keep what earlier steps have appended.
+  /// `deaths` says which sequences die before each checkpoint, counted over all
+  /// programs.
   std::vector<float>
-  run(std::vector<Row> rows, int64_t threads = 1,
+  run(const std::vector<TestRow> &rows,
       const std::map<int64_t, std::set<int64_t>> &deaths = {});
 
   /// Returns the sequences of the last step's outputs, in their order.
   std::vector<int64_t> getOutputSequences() const;
-  /// Returns the number of checkpoints of a step in which no row dies.
-  int64_t countCheckpoints() const;
+  /// The checkpoints that a step passes in which nothing dies.
+  int64_t countCheckpoints() const { return checkpoints; }
 
-  /// Clears all caches.
-  void reset();
+  /// Forgets all caches. Later steps run on so many threads.
+  void reset(int64_t threads = 1);
 
 private:
-  struct Program {
-    std::string step;
-    int64_t rowFloats = 0, outputFloats = 0, logitsOffset = 0;
-    int64_t hiddenSize = 0, checkpoints = 0;
-    bool hasOutput = true;
-    SluiceStep state;
-  };
   void lower(std::string_view text, ir::CpuLevel level);
-  Program readProgram(mlir::ModuleOp module, ir::ProgramOp op);
-  std::vector<float> runProgram(Program &program, int64_t threads);
+  void readProgram(mlir::ModuleOp module, ir::ProgramOp op);
+  cpu::CpuWeight makeWeight(mlir::ModuleOp module, ir::WeightUseAttr use);
+  uint8_t *allocate(uint64_t bytes);
+  void fillBatch(const std::vector<TestRow> &rows);
 
   int64_t width;
+  int64_t checkpoints = 0;
   std::map<std::string, Matrix> values;
-  std::vector<Program> programs;
+  std::list<std::unique_ptr<uint8_t[]>> storage; // of weights
+  std::vector<cpu::CpuProgram> programs;
   std::unique_ptr<Jit> jit;
+
+  std::optional<CachePages> pages;
+  std::vector<std::unique_ptr<cpu::CpuExecutor>> executors; // of the programs
+  StepBatch batch{maxRows, maxRows};
 };
 
 /// The levels for which code is tested. The just-in-time compiled code runs on

@@ -167,6 +167,6 @@ int64_t sluice::test::tokenAt(int64_t sequence, int64_t position) {
   return (sequence * 31 + position * 17 + 5) % vocabSize;
 }
 
-Row sluice::test::makeRow(int64_t sequence, int64_t position) {
+TestRow sluice::test::makeRow(int64_t sequence, int64_t position) {
   return {sequence, position, tokenAt(sequence, position), true};
 }

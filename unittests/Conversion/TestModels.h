@@ -8,7 +8,7 @@
 #ifndef SLUICE_UNITTESTS_CONVERSION_TESTMODELS_H
 #define SLUICE_UNITTESTS_CONVERSION_TESTMODELS_H
 
-#include "StubRuntime.h"
+#include "StepRunner.h"
 
 #include <string>
 
@@ -44,7 +44,7 @@ extern const ModelText parallel;
 /// Returns the token of a sequence at a position.
 int64_t tokenAt(int64_t sequence, int64_t position);
 /// Returns a row that is an output.
-Row makeRow(int64_t sequence, int64_t position);
+TestRow makeRow(int64_t sequence, int64_t position);
 
 } // namespace sluice::test
 

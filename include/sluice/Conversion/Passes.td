@@ -11,24 +11,17 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertSluiceToCPU : Pass<"convert-sluice-to-cpu", "::mlir::ModuleOp"> {
-  let summary = "Turn planned steps into code for a CPU and calls of the runtime";
+  let summary = "Generate the code of row loops for a CPU";
   let description = [{
-    Takes a module of the phase `plan` to the phase `kernels`. Each `sluice.step`
-    that is planned for a CPU becomes a function, named after it with `_step`
-    behind, which every thread of the runtime's pool runs once per step, and a
-    `sluice.program` that describes it.
+    Takes a module of the phase `plan` to the phase `kernels`. The body of each
+    row loop of a `sluice.step` that is planned for a CPU becomes generated vector
+    code in a function of its own, which equal row loops share: ops that follow
+    each other over the same columns share a loop over the columns. The step,
+    which gets `_step` behind its name, stays: it becomes a part of the
+    executable, and the runtime runs its tasks. A `sluice.program` describes it.
 
-    The body of a row loop becomes generated vector code in a function of its
-    own, which equal row loops share: ops that follow each other over the same
-    columns share a loop over the columns. Products, attention and table look-ups
-    become calls of micro-kernels.
-
-    A sum's order depends on its length alone, so that a row's results are the
-    same bits alone and in any company.
-
-    A `sluice.task.checkpoint` becomes a call that says how many rows live. With none
-    the function returns; with fewer, what is used later is moved together where
-    it lies, and the rest of the step goes on with these rows.
+    A sum's order depends on its length alone, so that a row's results have the
+    same bits alone and beside other rows.
 
     Example:
 
@@ -40,19 +33,22 @@ def ConvertSluiceToCPU : Pass<"convert-sluice-to-cpu", "::mlir::ModuleOp"> {
         : tensor<?x256xf32>, tensor<256xf32>
       sluice.task.yield %s : tensor<?x256xf32>
     }
-    sluice.barrier
-    sluice.task.product rows %n, %m into %y : !sluice.buffer<rows, 256>,
-      tensor<512x256xf32> -> !sluice.buffer<rows, 512>
     ```
 
     becomes
 
     ```mlir
-    %weight = call @sluice_vector(%step, %c1) : (!llvm.ptr, i64) -> !llvm.ptr
-    call @rows_rms_norm(%x, %weight, %n, %begin, %end) : ...
-    call @sluice_barrier(%step, %thread) : (!llvm.ptr, i64) -> ()
-    call @sluice_linear(%step, %c2, %n, %none, %y, %c0, %c512, %rows, %thread,
-                        %threads)
+    sluice.task.rows rows kernel @rows_rms_norm reads(...) ...
+
+    func.func @rows_rms_norm(%step: !llvm.ptr, %arguments: !llvm.ptr,
+                             %begin: index, %end: index) {
+      %x = llvm.load %arguments : !llvm.ptr -> !llvm.ptr
+      ...
+      scf.for %row = %begin to %end step %c1 {
+        ...
+      }
+      return
+    }
     ```
   }];
   let statistics = [
@@ -62,16 +58,16 @@ def ConvertSluiceToCPU : Pass<"convert-sluice-to-cpu", "::mlir::ModuleOp"> {
               "Distinct functions that the row loops share">,
     Statistic<"fusedOps", "ops-fused-into-row-loops",
               "Row-wise ops and runtime calls in row loops">,
-    Statistic<"microKernelCalls", "micro-kernel-calls",
-              "Matrix products, cache appends and attentions">,
+    Statistic<"microKernelTasks", "micro-kernel-tasks",
+              "Matrix products, cache appends, attentions and exchanges">,
     Statistic<"barriers", "barriers", "Barriers in the steps">,
     Statistic<"checkpoints", "checkpoints", "Checkpoints in the steps">
   ];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
-    "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
   ];
 }
 

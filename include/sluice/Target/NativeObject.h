@@ -18,7 +18,7 @@
 
 namespace sluice {
 
-/// What an object file holds beside the code (runtime/app/Program.h).
+/// What an object file holds beside the code (runtime/app/LinkedProgram.h).
 struct ProgramData {
   std::string descriptor; // ExecutableDescriptor as JSON
   std::string tokenizer;  // text::serializeTokenizer's bytes, or empty
@@ -26,7 +26,7 @@ struct ProgramData {
 };
 
 /// Lowers the code of `kernels` to LLVM IR, optimises it for `target` and
-/// returns an ELF object with the step functions, their tables and `data`; with
+/// returns an ELF object with the row kernels, their tables and `data`; with
 /// kernels for the emulator, with these too. The module itself stays as it is.
 Expected<llvm::SmallVector<char, 0>> emitObject(mlir::ModuleOp kernels,
                                                 const ProgramData &data,

@@ -33,8 +33,8 @@ void sluice::buildKernelsToLLVMPipeline(OpPassManager &pm) {
   pm.addPass(createLowerGraphs());
   pm.addPass(createEmulateKernels());
 
-  // Loops of one iteration and the steps' repeated address computations go
-  // before anything multiplies them.
+  // Loops of one iteration and repeated address computations go before anything
+  // multiplies them.
   pm.addPass(createApproximateMath());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

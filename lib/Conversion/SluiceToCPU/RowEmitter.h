@@ -22,8 +22,7 @@ struct RowOperands {
   llvm::DenseMap<mlir::Value, mlir::Value> pointers; // of buffers
   llvm::DenseMap<mlir::Value, mlir::Value> rows;     // memref<?xNxf32> of them
   llvm::DenseMap<mlir::Value, mlir::Value> vectors;  // memref<Nxf32> of weights
-  /// The i64 by which the runtime knows an op's table.
-  llvm::DenseMap<mlir::Operation *, mlir::Value> numbers;
+  llvm::DenseMap<mlir::Value, mlir::Value> tables;   // !llvm.ptr, of weights
 };
 
 /// Emits what is done for one row.

@@ -7,10 +7,7 @@
 
 #include "RowKernels.h"
 
-#include "RowEmitter.h"
-#include "lib/Conversion/StepPlanning/Programs.h"
 #include "lib/Conversion/StepPlanning/TaskSignature.h"
-#include "lib/Planning/RowLoops.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -20,148 +17,81 @@ using namespace sluice::ir;
 using namespace sluice::planning;
 using namespace sluice::tocpu;
 
-using ArgumentKind = KernelArgument::Kind;
-
-//===----------------------------------------------------------------------===//
-// Arguments
-//===----------------------------------------------------------------------===//
-
-SmallVector<KernelArgument> RowKernels::getArguments(TaskRowsOp loop,
-                                                     Operation *op) {
-  SmallVector<KernelArgument> arguments;
-  if (isa<ReceivedRowsOp, SendRowsOp, SelectOutputsOp, ToOperandOp, EmbedOp,
-          RotationsOp>(op))
-    arguments.push_back({ArgumentKind::Step});
-  if (auto embed = dyn_cast<EmbedOp>(op))
-    arguments.push_back({ArgumentKind::Number,
-                         weights.getIndex(loop.getWeight(embed.getTable()),
-                                          WeightUseKind::Rows)});
-  if (auto rotations = dyn_cast<RotationsOp>(op))
-    arguments.push_back({ArgumentKind::Number,
-                         getTableIndex(loop.getWeight(rotations.getTable()))});
-  for (Value weight : getVectorWeights(op))
-    arguments.push_back(
-        {ArgumentKind::Vector,
-         weights.getIndex(loop.getWeight(weight), WeightUseKind::Vector)});
-  auto addBuffer = [&](Value rows) {
-    if (Value buffer = loop.getBuffer(rows))
-      arguments.push_back({ArgumentKind::Buffer, 0, buffer});
-  };
-  llvm::for_each(getRowOperands(op), addBuffer);
-  llvm::for_each(op->getResults(), addBuffer);
-  return arguments;
+/// The operands of the loop that an op of its body uses, in the op's order.
+static SmallVector<size_t> getOperandNumbers(TaskRowsOp loop, Operation *op) {
+  SmallVector<size_t> numbers;
+  for (ValueRange values :
+       {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+    for (Value value : values)
+      if (std::optional<unsigned> number = loop.getOperandNumber(value))
+        numbers.push_back(*number);
+  return numbers;
 }
 
-SmallVector<KernelArgument> RowKernels::getArguments(TaskRowsOp loop) {
-  SmallVector<KernelArgument> arguments;
-  for (Operation &op : loop.getRowOps())
-    for (KernelArgument argument : getArguments(loop, &op))
-      if (!llvm::is_contained(arguments, argument))
-        arguments.push_back(argument);
-  return arguments;
-}
-
-KernelCall RowKernels::getCall(TaskRowsOp loop) {
-  KernelCall call;
-  call.arguments = getArguments(loop);
-  auto getPlaces = [&](Operation *op) {
-    return findPlaces<KernelArgument>(getArguments(loop, op), call.arguments);
-  };
-  func::FuncOp &function = kernels[getSignature(loop, getPlaces)];
+func::FuncOp RowKernels::get(TaskRowsOp loop, int64_t lanes) {
+  std::string signature =
+      std::to_string(lanes) + " " + getSignature(loop, [&](Operation *op) {
+        return getOperandNumbers(loop, op);
+      });
+  func::FuncOp &function = kernels[signature];
   if (!function)
-    function = create(loop, call.arguments);
-  call.function = function;
-  return call;
+    function = create(loop, lanes);
+  return function;
 }
 
-//===----------------------------------------------------------------------===//
-// Functions
-//===----------------------------------------------------------------------===//
-
-/// Fills in what the body refers to: pointers as they are passed, and views of
-/// them that have rows and columns.
+/// Loads the pointers of the operands from `arguments`. Memory gets a view with
+/// rows and columns beside its pointer.
 static RowOperands bindOperands(ImplicitLocOpBuilder &b, TaskRowsOp loop,
-                                ArrayRef<KernelArgument> arguments,
-                                Block &entry, WeightUses &weights) {
+                                Value step, Value arguments, Value end) {
   RowOperands operands;
-  Value end = entry.getArguments().back();
-  DenseMap<int64_t, Value> numbers, vectors;
-  for (auto [argument, value] : llvm::zip(arguments, entry.getArguments())) {
-    switch (argument.kind) {
-    case ArgumentKind::Step:
-      operands.step = value;
-      break;
-    case ArgumentKind::Number:
-      numbers[argument.index] = value;
-      break;
-    case ArgumentKind::Vector:
-      vectors[argument.index] = value;
-      break;
-    case ArgumentKind::Buffer: {
-      operands.pointers[argument.buffer] = value;
-      auto buffer = cast<BufferType>(argument.buffer.getType());
+  operands.step = step;
+  Type pointerType = LLVM::LLVMPointerType::get(b.getContext());
+  for (auto [number, operand] : llvm::enumerate(loop->getOperands())) {
+    Value place = LLVM::GEPOp::create(
+        b, pointerType, pointerType, arguments,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(number)});
+    Value pointer = LLVM::LoadOp::create(b, pointerType, place);
+    if (auto buffer = dyn_cast<BufferType>(operand.getType())) {
+      operands.pointers[operand] = pointer;
       if (!buffer.isFloats())
-        break;
+        continue;
       auto type = MemRefType::get({ShapedType::kDynamic, buffer.getWidth()},
                                   b.getF32Type());
-      operands.rows[argument.buffer] = ViewOp::create(b, type, value, end);
-      break;
+      operands.rows[operand] = ViewOp::create(b, type, pointer, end);
+      continue;
     }
-    }
-  }
-
-  for (Operation &op : loop.getRowOps()) {
-    if (auto rotations = dyn_cast<RotationsOp>(op))
-      operands.numbers[&op] =
-          numbers.at(getTableIndex(loop.getWeight(rotations.getTable())));
-    if (auto embed = dyn_cast<EmbedOp>(op))
-      operands.numbers[&op] = numbers.at(weights.getIndex(
-          loop.getWeight(embed.getTable()), WeightUseKind::Rows));
-    for (Value weight : getVectorWeights(&op)) {
-      if (operands.vectors.contains(weight))
-        continue;
-      auto shape = cast<RankedTensorType>(weight.getType()).getShape();
-      auto type = MemRefType::get(shape, b.getF32Type());
-      int64_t index =
-          weights.getIndex(loop.getWeight(weight), WeightUseKind::Vector);
+    Value weight = loop.getBody().getArgument(number);
+    auto type = dyn_cast<RankedTensorType>(weight.getType());
+    if (type && type.getRank() == 1)
       operands.vectors[weight] =
-          ViewOp::create(b, type, vectors.at(index), ValueRange());
-    }
+          ViewOp::create(b, MemRefType::get(type.getShape(), b.getF32Type()),
+                         pointer, ValueRange());
+    else
+      operands.tables[weight] = pointer;
   }
   return operands;
 }
 
-func::FuncOp RowKernels::create(TaskRowsOp loop,
-                                ArrayRef<KernelArgument> arguments) {
+func::FuncOp RowKernels::create(TaskRowsOp loop, int64_t lanes) {
   MLIRContext *context = symbols.getOp()->getContext();
   SmallVector<Location> locations;
   for (Operation &op : loop.getRowOps())
     locations.push_back(op.getLoc());
   ImplicitLocOpBuilder b(FusedLoc::get(context, locations), context);
 
-  SmallVector<Type> inputs;
-  for (KernelArgument argument : arguments) {
-    if (argument.kind == ArgumentKind::Number)
-      inputs.push_back(b.getI64Type());
-    else
-      inputs.push_back(LLVM::LLVMPointerType::get(context));
-  }
-  inputs.append(2, b.getIndexType());
+  Type pointer = LLVM::LLVMPointerType::get(context);
   b.setInsertionPointToEnd(cast<ModuleOp>(symbols.getOp()).getBody());
-  auto function = func::FuncOp::create(b, nameRowKernel(loop),
-                                       b.getFunctionType(inputs, {}));
-  function.setPrivate();
-  function->setAttr("llvm.linkage",
-                    LLVM::LinkageAttr::get(context, LLVM::Linkage::Internal));
-  // Called from many layers; inlined, their code would be as many copies.
-  function->setAttr("passthrough", b.getStrArrayAttr({"noinline"}));
+  auto function = func::FuncOp::create(
+      b, nameRowKernel(loop),
+      b.getFunctionType({pointer, pointer, b.getIndexType(), b.getIndexType()},
+                        {}));
   symbols.insert(function);
 
   Block &entry = *function.addEntryBlock();
   b.setInsertionPointToStart(&entry);
-  RowOperands operands = bindOperands(b, loop, arguments, entry, weights);
-  Value begin = entry.getArgument(arguments.size());
-  Value end = entry.getArgument(arguments.size() + 1);
+  Value begin = entry.getArgument(2), end = entry.getArgument(3);
+  RowOperands operands =
+      bindOperands(b, loop, entry.getArgument(0), entry.getArgument(1), end);
   Value one = arith::ConstantIndexOp::create(b, 1);
   auto rows = scf::ForOp::create(b, begin, end, one);
   func::ReturnOp::create(b);

@@ -39,35 +39,33 @@ void RowEmitter::emitOp(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 void RowEmitter::emitCall(Operation *op) {
-  Type i64 = b.getI64Type();
-  Value begin = arith::IndexCastOp::create(b, i64, row);
+  Value begin = arith::IndexCastOp::create(b, b.getI64Type(), row);
   Value end = arith::AddIOp::create(b, begin, makeNumber(b, 1));
+  RowRange range = {begin, end};
   Value rows = op->getNumResults() ? op->getResult(0) : op->getOperand(0);
-  Value out = getPointer(rows);
+  Value step = operands.step, out = getPointer(rows);
   int64_t width = getWidth(rows.getType());
 
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](ReceivedRowsOp) {
-        runtime.receiveRows(b, operands.step, out, width, begin, end);
+        runtime.receiveRows(b, step, out, width, range);
       })
-      .Case([&](SendRowsOp) {
-        runtime.sendRows(b, operands.step, out, width, begin, end);
-      })
+      .Case([&](SendRowsOp) { runtime.sendRows(b, step, out, width, range); })
       .Case([&](EmbedOp op) {
-        runtime.embed(b, operands.step, operands.numbers.at(op),
-                      op.getBy() == EmbedIndex::Position, out, begin, end);
+        runtime.embed(b, step, operands.tables.at(op.getTable()),
+                      op.getBy() == EmbedIndex::Position, out, range);
       })
       .Case([&](SelectOutputsOp op) {
-        runtime.selectOutputs(b, operands.step, getPointer(op.getInput()), out,
-                              width, begin, end);
+        runtime.selectOutputs(b, step, getPointer(op.getInput()), out, width,
+                              range);
       })
       .Case([&](RotationsOp op) {
-        runtime.ropeTable(b, operands.step, operands.numbers.at(op), out, begin,
-                          end);
+        runtime.ropeTable(b, step, operands.tables.at(op.getTable()), out,
+                          range);
       })
       .Case([&](ToOperandOp op) {
-        runtime.quantizeRows(b, operands.step, getPointer(op.getInput()), out,
-                             width, begin, end);
+        runtime.quantizeRows(b, step, getPointer(op.getInput()), out, width,
+                             range);
       })
       .Default([](Operation *) { llvm_unreachable("not a call for a row"); });
 }

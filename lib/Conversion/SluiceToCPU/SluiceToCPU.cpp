@@ -5,19 +5,21 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All decisions have been made when this pass begins (lib/Planning): it writes
-// the code of the tasks, StepEmitter the step function, RowKernels the row
-// loops and RuntimeCalls the calls.
+// All decisions have been made when this pass begins (lib/Planning), and the
+// runtime runs the tasks of a step from the plan itself. The pass writes the
+// code of the row loops (RowKernels), names it in the plan, and numbers the
+// weights.
 //
 //===----------------------------------------------------------------------===//
 
-#include "StepEmitter.h"
+#include "RowKernels.h"
 #include "lib/Conversion/StepPlanning/Programs.h"
+#include "lib/Conversion/StepPlanning/WeightUses.h"
+#include "lib/Planning/RowLoops.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -25,6 +27,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/StringSet.h"
 
 #define DEBUG_TYPE "convert-sluice-to-cpu"
 
@@ -37,6 +40,34 @@ using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::planning;
 using namespace sluice::tocpu;
+
+/// Numbers the uses of weights in the order in which the tasks first need them.
+static WeightUses numberWeights(StepOp step) {
+  WeightUses weights;
+  for (Operation &op : step.getBody().front()) {
+    if (auto product = dyn_cast<TaskProductOp>(op)) {
+      weights.getIndex(product.getWeight(), WeightUseKind::Linear,
+                       product.getTransposed());
+      if (Value bias = product.getBias())
+        weights.getIndex(bias, WeightUseKind::Vector);
+    }
+    auto loop = dyn_cast<TaskRowsOp>(op);
+    if (!loop)
+      continue;
+    for (Operation &row : loop.getRowOps()) {
+      if (auto embed = dyn_cast<EmbedOp>(row))
+        weights.getIndex(loop.getWeight(embed.getTable()), WeightUseKind::Rows);
+      for (Value vector : getVectorWeights(&row))
+        weights.getIndex(loop.getWeight(vector), WeightUseKind::Vector);
+    }
+    // Those that no op uses are arguments of the kernel, too.
+    for (Value weight : loop.getWeights())
+      if (auto type = dyn_cast<RankedTensorType>(weight.getType()))
+        weights.getIndex(weight, type.getRank() == 1 ? WeightUseKind::Vector
+                                                     : WeightUseKind::Rows);
+  }
+  return weights;
+}
 
 namespace {
 
@@ -58,39 +89,48 @@ private:
                << name.getValue()
                << "' could be a function of the runtime, whose names begin "
                   "with 'sluice_'";
-    CpuModuleCode shared(module);
+    SymbolTable symbols(module);
+    RowKernels kernels(symbols);
+    llvm::StringSet<> converted;
+    for (ProgramOp program : module.getOps<ProgramOp>())
+      converted.insert(program.getStep());
     for (StepOp step : llvm::make_early_inc_range(module.getOps<StepOp>()))
-      if (auto cpu = dyn_cast<CpuTargetAttr>(step.getTarget()))
-        if (failed(convert(step, cpu.getLevel(), shared)))
+      if (auto cpu = dyn_cast<CpuTargetAttr>(step.getTarget());
+          cpu && !converted.contains(step.getSymName()))
+        if (failed(convert(step, cpu.getLevel(), symbols, kernels)))
           return failure();
     return success();
   }
 
-  LogicalResult convert(StepOp step, CpuLevel cpu, CpuModuleCode &shared) {
-    FailureOr<std::string> name = nameCode(step, shared.symbols);
+  LogicalResult convert(StepOp step, CpuLevel cpu, SymbolTable &symbols,
+                        RowKernels &kernels) {
+    FailureOr<std::string> name = nameCode(step, symbols);
     if (failed(name))
       return failure();
     if (!step.isAssigned())
       return step.emitError("has no arena yet: --sluice-plan comes first");
     int64_t lanes = cpu == CpuLevel::Avx2 ? 8 : 16;
-    unsigned kernels = shared.kernels.size();
-    StepEmitter emitter(shared, step, lanes);
-    emitter.emit(*name);
-    count(step, shared.kernels.size() - kernels);
+    for (TaskRowsOp loop : step.getBody().getOps<TaskRowsOp>())
+      loop.setKernel(kernels.get(loop, lanes).getSymName());
+    count(step);
     ProgramOp program =
         createProgram(step, *name, CpuLevelAttr::get(step.getContext(), cpu),
-                      emitter.getWeights().getUses());
-    shared.symbols.erase(step);
-    shared.symbols.insert(program);
+                      numberWeights(step).getUses());
+    symbols.remove(step);
+    step.setSymName(*name);
+    symbols.insert(step);
+    symbols.insert(program);
     return success();
   }
 
   /// Says what was done, as statistics and as a remark.
-  void count(StepOp step, unsigned kernelCount) {
+  void count(StepOp step) {
     unsigned loops = 0, calls = 0, fused = 0, points = 0, waits = 0;
+    llvm::StringSet<> kernels;
     for (Operation &op : step.getBody().front()) {
       if (auto loop = dyn_cast<TaskRowsOp>(op)) {
         ++loops;
+        kernels.insert(*loop.getKernel());
         fused += llvm::range_size(loop.getRowOps());
       } else if (isa<TaskCheckpointOp>(op)) {
         ++points;
@@ -103,16 +143,16 @@ private:
     ++programs;
     rowLoops += loops;
     fusedOps += fused;
-    rowKernels += kernelCount;
-    microKernelCalls += calls;
+    rowKernels += kernels.size();
+    microKernelTasks += calls;
     barriers += waits;
     checkpoints += points;
     remark::analysis(step.getLoc(),
                      remark::RemarkOpts::name("step").category(DEBUG_TYPE))
         << remark::metric("row-loops", loops)
         << remark::metric("ops-fused-into-row-loops", fused)
-        << remark::metric("row-kernels", kernelCount)
-        << remark::metric("micro-kernel-calls", calls)
+        << remark::metric("row-kernels", kernels.size())
+        << remark::metric("micro-kernel-tasks", calls)
         << remark::metric("barriers", waits)
         << remark::metric("checkpoints", points);
   }

@@ -14,7 +14,7 @@
 
 namespace sluice::tocuda {
 
-/// Where operand rows go that a kernel makes (ProgramABI.h).
+/// Where operand rows go that a kernel makes (CudaProgramABI.h).
 struct OperandMemory {
   mlir::Value rows;   // memref<?xNxbf16>, memref<?xNxf16>; of f16 also
   mlir::Value sums;   // memref<?x(N/32)xf32>

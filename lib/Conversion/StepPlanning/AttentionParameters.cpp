@@ -9,26 +9,9 @@
 
 #include "mlir/IR/Matchers.h"
 
-#include <bit>
-#include <cmath>
-
 using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::planning;
-
-/// Alibi's slopes, as the description of `sluice.attend` has them, times
-/// `factor`.
-static SmallVector<float> computeSlopes(int64_t heads, double factor) {
-  auto power =
-      static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(heads)));
-  SmallVector<float> slopes;
-  for (int64_t i = 1; i <= power; ++i)
-    slopes.push_back(factor * std::exp2(-8.0 * i / power));
-  // Every other slope of twice as many heads, which lie between these.
-  for (int64_t i = 1; power + (i + 1) / 2 <= heads; i += 2)
-    slopes.push_back(factor * std::exp2(-8.0 * i / (2 * power)));
-  return slopes;
-}
 
 /// A private constant without a value yet, under a name of its own.
 static LLVM::GlobalOp createConstant(ImplicitLocOpBuilder &b,
@@ -54,15 +37,12 @@ LLVM::GlobalOp AttentionParameters::getSlopes(ImplicitLocOpBuilder &b,
                       b.getI64IntegerAttr(all), b.getI64IntegerAttr(first)});
   LLVM::GlobalOp &global = slopes[key];
   if (!global) {
-    SmallVector<float> slopesOfAll =
-        computeSlopes(all, op.getAlibi()->convertToDouble());
-    ArrayRef<float> values =
-        ArrayRef<float>(slopesOfAll).slice(first, op.getHeads());
+    SmallVector<float> values = op.getSlopes();
     auto type = LLVM::LLVMArrayType::get(b.getF32Type(), values.size());
     auto tensor = RankedTensorType::get({static_cast<int64_t>(values.size())},
                                         b.getF32Type());
     global = createConstant(b, symbols, "alibi_slopes", type,
-                            DenseElementsAttr::get(tensor, values),
+                            DenseElementsAttr::get(tensor, ArrayRef(values)),
                             /*alignment=*/64);
   }
   return global;

@@ -33,7 +33,7 @@ FailureOr<std::string> sluice::planning::nameCode(StepOp step,
                                                   SymbolTable &symbols) {
   std::string name = step.getSymName().str() + "_step";
   if (Operation *taken = symbols.lookup(name))
-    return taken->emitError("takes the name of a step function");
+    return taken->emitError("takes the name of the code of a step");
   return name;
 }
 

@@ -392,11 +392,11 @@ TEST_F(GenerateTest, StagesGiveTheSameLogits) {
   EXPECT_FALSE(std::filesystem::exists(executable() + ".weights"));
 }
 
-TEST_F(GenerateTest, ProgramsAreFoundByTheirNames) {
-  program.programs[0].name = "other";
-  program.plan = makeLocalPlan({"other"});
+TEST_F(GenerateTest, RowKernelsAreFoundByTheirNames) {
+  program.programs[0].step.kernelNames[1] = "other";
   describe(program);
-  EXPECT_THAT(runFailing(base, 1), HasSubstr("no code of program 'other'"));
+  EXPECT_THAT(runFailing(base, 1),
+              HasSubstr("lacks the row kernel 'other' of program 'main'"));
 }
 
 TEST_F(GenerateTest, StopsOnAnotherCpu) {

@@ -9,7 +9,7 @@
 
 #include "runtime/device/cpu/AvailableMemory.h"
 #include "runtime/device/cpu/CorePlan.h"
-#include "runtime/device/cpu/Step.h"
+#include "runtime/device/cpu/StepTasks.h"
 
 #include <algorithm>
 
@@ -30,8 +30,8 @@ int64_t roundedCapacity(int64_t capacity) {
 Status checkWeights(const CpuProgram &program) {
   const std::vector<CpuWeight> &weights = program.weights;
   // A table is looked up by tokens, of which programs without an embedding know
-  // nothing, or by positions; the step function knows which, and its compiler
-  // has checked the one that it is.
+  // nothing, or by positions; the row kernel knows which, and its compiler has
+  // checked the one that it is.
   int64_t minRows = program.hasEmbedding
                         ? std::min(program.vocabSize, program.contextLength)
                         : program.contextLength;
@@ -55,8 +55,8 @@ Status checkWeights(const CpuProgram &program) {
 }
 
 Status checkProgram(const CpuProgram &program) {
-  if (!program.step)
-    return failure("executor: the program has no step function");
+  if (program.step.tasks.empty())
+    return failure("executor: the program has no tasks");
   if (Status s = program.checkSizes(); !s.ok())
     return s;
   return checkWeights(program);
@@ -88,11 +88,12 @@ Expected<CpuExecutorLimits> resolve(const CpuProgram &program,
 } // namespace
 
 struct CpuExecutor::State {
-  CpuProgram program; ///< its weights and tables have moved to `step`
+  CpuProgram program; ///< does not change: `tasks` refer to it
   CpuExecutorLimits limits;
   std::shared_ptr<ThreadPool> pool;
   SluiceStep step;
   ZeroedMemory arena;
+  StepTasks tasks;
   int64_t rowCapacity;
   int64_t outputCapacity;
   int64_t outputs = 0; ///< of the last step
@@ -102,8 +103,6 @@ struct CpuExecutor::State {
       : program(std::move(given)), limits(limits), pool(std::move(team)),
         rowCapacity(roundedCapacity(limits.rows)),
         outputCapacity(roundedCapacity(limits.outputs)) {
-    step.weights = std::move(program.weights);
-    step.ropeTables = std::move(program.ropeTables);
     step.pool = pool.get();
     step.linear = linearKernels(isaName(program.isa));
     step.attention = &attentionKernels(program.isa);
@@ -131,7 +130,7 @@ Status CpuExecutor::State::allocate() {
         std::max(step.scratchFloats, roundedCapacity(attentionScratchFloats(
                                          shape.headDim, limits.cacheFormat)));
   }
-  for (const CpuWeight &weight : step.weights)
+  for (const CpuWeight &weight : program.weights)
     if (const auto *packed = std::get_if<PackedWeight>(&weight))
       step.scratchFloats =
           std::max(step.scratchFloats,
@@ -157,6 +156,11 @@ Status CpuExecutor::State::allocate() {
   if (!memory)
     return memory.status();
   arena = memory.take();
+  Expected<StepTasks> bound = StepTasks::bind(
+      program, {arena.floats(), rowCapacity, outputCapacity}, step.caches);
+  if (!bound)
+    return bound.status();
+  tasks = bound.take();
   return limits.resident ? makeResident() : Status();
 }
 
@@ -232,8 +236,7 @@ Status CpuExecutor::execute(const device::StepInput &input) {
   if (Status s = device::checkStep(input, bounds()); !s.ok())
     return s;
   // A checkpoint may change the batch before another thread has started.
-  int64_t rows = input.batch->rows();
-  int64_t outputs = input.batch->outputs();
+  const StepCounts counts = {input.batch->rows(), input.batch->outputs()};
   state->step.begin(input);
   auto body = [&](int64_t thread) {
     int64_t threads = state->pool->threads();
@@ -241,9 +244,7 @@ Status CpuExecutor::execute(const device::StepInput &input) {
       state->step.copyPages(thread, threads);
       state->step.barrier(thread);
     }
-    state->program.step(&state->step, rows, outputs, state->arena.floats(),
-                        state->rowCapacity, state->outputCapacity, thread,
-                        threads);
+    state->tasks.run(state->step, counts, thread, threads);
     if (input.timesWaits)
       state->step.endShare(thread);
   };

@@ -39,9 +39,8 @@ namespace sluice::cpu {
 
 /// A compiled program and its weights.
 struct CpuProgram : device::ProgramShape {
-  SluiceStepFunction step = nullptr;
+  std::vector<SluiceRowKernel> kernels; ///< in the order of step.kernels
   Isa isa = Isa::Avx2;
-  int64_t members = 1; ///< of the group that it is computed by
   /// Weights in the descriptor's order. What they refer to (packed weights,
   /// mapped files) must outlive the Executor.
   std::vector<CpuWeight> weights;

@@ -33,8 +33,6 @@ struct SluiceStep {
   const sluice::cpu::LinearKernels *linear = nullptr;
   const sluice::cpu::AttentionKernels *attention = nullptr;
 
-  std::vector<sluice::cpu::CpuWeight> weights;
-  std::vector<sluice::device::RopeTable> ropeTables;
   std::vector<sluice::cpu::LayerCache> caches; ///< one for each layer
 
   /// The step in progress.
@@ -48,8 +46,8 @@ struct SluiceStep {
   std::vector<sluice::RowMove> outputMoves;
   static constexpr int32_t spareSlot = -1;
 
-  /// Deals out the parallel loops of a step: all its products and attentions,
-  /// in the program's order.
+  /// Deals out the parallel loops of a step: its products and attentions, in
+  /// the order of its tasks.
   sluice::cpu::Tickets tickets;
 
   /// What a kernel works with beside its operands: scratchFloats floats for
@@ -62,18 +60,12 @@ struct SluiceStep {
 
   /// What a thread knows of its own way through the step.
   struct alignas(64) Progress {
-    uint32_t loops = 0; ///< the parallel ones that it has come to
     /// What it has waited for the others, where the step times it.
     sluice::Time waited{0};
     std::chrono::steady_clock::time_point end; ///< of its share of the step
     int64_t barriers = 0;
   };
   std::vector<Progress> progress; ///< one for each thread
-
-  /// The number of the parallel loop that a thread comes to.
-  uint32_t nextLoop(int64_t thread) {
-    return progress[static_cast<size_t>(thread)].loops++;
-  }
 
   /// All threads: a barrier.
   void barrier(int64_t thread);

@@ -87,7 +87,6 @@ struct CudaProgram : device::ProgramShape {
   SluiceGraphFunction build = nullptr;
   std::span<const uint8_t> image; ///< of its kernels; empty if it has none
   std::vector<CudaWeight> weights;
-  int64_t members = 1; ///< members of the group that computes it
 };
 
 /// The bounds of a CudaExecutor, which takes all memory for them at the start.

@@ -189,8 +189,8 @@ void sluice_graph_linear(SluiceGraph *graph, int32_t domain, int64_t weight,
                          float *y, int32_t gate, int64_t colBegin,
                          int64_t colEnd);
 
-/// Like sluice_append and sluice_attend. The attention's parameters are copied;
-/// params->alibiSlopes lie in host memory.
+/// Stores keys and values in a cache, and attends to it. The attention's
+/// parameters are copied; params->alibiSlopes lie in host memory.
 void sluice_graph_append(SluiceGraph *graph, int64_t cacheLayer, const float *k,
                          const float *v);
 void sluice_graph_attend(SluiceGraph *graph, int64_t cacheLayer, const float *q,

@@ -36,11 +36,80 @@ constexpr int64_t context = 96;
 constexpr int64_t rowFloats = 3 * hidden;
 constexpr int64_t quantizedOffset = hidden;
 constexpr int64_t logitsOffset =
-    quantizedOffset + SLUICE_QUANTIZED_ROW_FLOATS(hidden);
+    quantizedOffset + (SLUICE_QUANTIZED_ROW_FLOATS(hidden) + 15) / 16 * 16;
 constexpr int64_t outputFloats = logitsOffset + vocab;
 
 // The weights' numbers.
 enum : int64_t { Embedding, Place, Norm, Output };
+
+// The buffers' numbers in each of the plans, and the names of the row kernels.
+enum : int64_t { H, PlaceRows, Mixed, Selected, Quantized, Logits };
+constexpr const char *embedKernel = "test_embed";
+constexpr const char *addKernel = "test_add";
+constexpr const char *selectKernel = "test_select";
+
+inline device::KernelArgument buffer(int64_t number) {
+  return {device::KernelArgument::Kind::Buffer, number};
+}
+inline device::KernelArgument weight(int64_t number) {
+  return {device::KernelArgument::Kind::Weight, number};
+}
+
+/// Adds h += attention(h, h, h), as `Mixed`.
+inline void addAttention(device::StepPlan &plan, int64_t kernel) {
+  plan.tasks.insert(plan.tasks.end(),
+                    {device::AppendTask{H, H, 0}, device::BarrierTask(),
+                     device::AttendTask{H, Mixed, 0, 0}, device::BarrierTask(),
+                     device::RowLoopTask{device::RecordKind::Rows,
+                                         kernel,
+                                         {buffer(H), buffer(Mixed)}}});
+}
+
+/// Adds the logits of `value`, with a table that computes in `format`.
+inline void addLogits(device::StepPlan &plan, int64_t kernel, int64_t value,
+                      int64_t table, Format format) {
+  plan.tasks.insert(
+      plan.tasks.end(),
+      {device::RowLoopTask{
+           device::RecordKind::Outputs,
+           kernel,
+           {buffer(value), buffer(Selected), buffer(Quantized)}},
+       device::BarrierTask(),
+       device::ProductTask{device::RecordKind::Outputs,
+                           isQuantized(format) ? Quantized : Selected, table,
+                           device::noOperand, Logits, 0, vocab}});
+}
+
+inline std::vector<device::PlannedBuffer> testBuffers() {
+  using device::RecordKind;
+  return {{RecordKind::Rows, hidden, 0},
+          {RecordKind::Rows, hidden, hidden},
+          {RecordKind::Rows, hidden, 2 * hidden},
+          {RecordKind::Outputs, hidden, 0},
+          {RecordKind::Outputs, SLUICE_QUANTIZED_ROW_FLOATS(hidden),
+           quantizedOffset},
+          {RecordKind::Outputs, vocab, logitsOffset}};
+}
+
+inline device::RowLoopTask testEmbed() {
+  return {device::RecordKind::Rows,
+          0,
+          {weight(Embedding), weight(Place), weight(Norm), buffer(H),
+           buffer(PlaceRows)}};
+}
+
+/// The step of the whole model.
+inline device::StepPlan testStep(Format format) {
+  device::StepPlan plan;
+  plan.kernelNames = {embedKernel, addKernel, selectKernel};
+  plan.buffers = testBuffers();
+  plan.attentions = {{1, 0, 0.125f, 0, {}}};
+  plan.tasks = {testEmbed(), device::BarrierTask()};
+  addAttention(plan, 1);
+  plan.tasks.emplace_back(device::BarrierTask());
+  addLogits(plan, 2, Mixed, Output, format);
+  return plan;
+}
 
 /// A number in [-1, 1) that depends on its place alone.
 inline float noise(uint64_t index) {
@@ -119,6 +188,7 @@ inline ExecutableDescriptor testDescriptor(const std::string &path,
   output.use = WeightUse::Linear;
   output.format = format;
   program.weights = {embedding, place, norm, output};
+  program.step = testStep(format);
   executable.programs = {program};
   executable.plan = makeLocalPlan({"main"});
   return executable;

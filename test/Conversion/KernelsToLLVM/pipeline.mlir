@@ -1,17 +1,16 @@
 // RUN: sluice-opt %s '--sluice-plan=target=#sluice.cpu<avx512>' --convert-sluice-to-cpu --sluice-kernels-to-llvm | FileCheck %s --implicit-check-not=unrealized_conversion_cast --implicit-check-not=scf. --implicit-check-not=vector. --implicit-check-not=memref. --implicit-check-not=arith. --implicit-check-not=math. --implicit-check-not=sluice.view
 
-// Everything but the description ends in the LLVM dialect. Row kernels stay
-// functions of their own, private to the object; without fast-math flags.
+// All but the description and the plan ends in the LLVM dialect, without
+// fast-math flags.
 
 sluice.file @f path "model.gguf" size 1000000 identity "0123456789abcdef"
 sluice.weight @w in @f at 0 stored f32 : tensor<20x20xf32>
 sluice.weight @n in @f at 0 stored f32 : tensor<20xf32>
 
 // CHECK:       sluice.program @main step @main_step cpu avx512
-// CHECK:       llvm.func @main_step(%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64)
-// CHECK:         llvm.call @rows_embed_rms_norm_activation(
-// CHECK:       llvm.func internal @rows_embed_rms_norm_activation(
-// CHECK-SAME:    passthrough = ["noinline"]
+// CHECK:       sluice.step @main_step
+// CHECK:         sluice.task.rows rows kernel @rows_embed_rms_norm_activation weights(
+// CHECK:       llvm.func @rows_embed_rms_norm_activation(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64)
 // CHECK-NOT:     fastmathFlags
 // CHECK:         llvm.intr.fma
 // CHECK:         llvm.intr.masked.load

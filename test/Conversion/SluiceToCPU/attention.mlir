@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s --sluice-plan --convert-sluice-to-cpu | FileCheck %s
 
-// An attention's parameters are a constant, equal ones are one constant, and
-// alibi's slopes another. Caches are numbered in the order of the layers.
+// Attention is a task of the runtime; the conversion leaves it as it is. Caches
+// are numbered in the order of the layers.
 
 !cache = !sluice.cache<kv_heads = 1, head_dim = 16>
 
@@ -9,20 +9,15 @@ sluice.file @f path "model.gguf" size 1000000 identity "0123456789abcdef"
 sluice.weight @embd in @f at 0 stored f32 : tensor<48x48xf32>
 sluice.weight @w in @f at 0 stored f32 : tensor<16x48xf32>
 
-// CHECK-DAG: llvm.mlir.global internal constant @alibi_slopes(dense<[1.250000e-01, 7.812500e-03, 5.000000e-01]> : tensor<3xf32>) {{.*}} : !llvm.array<3 x f32>
-// CHECK-DAG: llvm.mlir.global internal constant @attention() {{.*}} : !llvm.struct<(i64, i64, i64, i64, f32, f32, ptr)>
-// CHECK-DAG: llvm.mlir.global internal constant @attention_0() {{.*}} : !llvm.struct<(i64, i64, i64, i64, f32, f32, ptr)>
-// CHECK-NOT: @attention_1
-
 // CHECK:       caches = [!sluice.cache<kv_heads = 1, head_dim = 16>, !sluice.cache<kv_heads = 1, head_dim = 16>, !sluice.cache<kv_heads = 1, head_dim = 16>]
 
-// CHECK-LABEL: func.func @main_step(
-// CHECK:         %[[A0:.*]] = llvm.mlir.addressof @attention : !llvm.ptr
-// CHECK:         call @sluice_attend({{.*}}, %[[A0]],
-// CHECK:         %[[A1:.*]] = llvm.mlir.addressof @attention : !llvm.ptr
-// CHECK:         call @sluice_attend({{.*}}, %[[A1]],
-// CHECK:         %[[A2:.*]] = llvm.mlir.addressof @attention_0 : !llvm.ptr
-// CHECK:         call @sluice_attend({{.*}}, %[[A2]],
+// CHECK-LABEL: sluice.step @main_step(
+// CHECK-DAG:     %[[C0:.*]] = sluice.cache 0
+// CHECK-DAG:     %[[C1:.*]] = sluice.cache 1
+// CHECK-DAG:     %[[C2:.*]] = sluice.cache 2
+// CHECK:         sluice.task.attend %{{.*}} over %[[C0]] step {{.*}} heads 3 scale 2.500000e-01 window 8 softcap 3.000000e+01
+// CHECK:         sluice.task.attend %{{.*}} over %[[C1]] step {{.*}} heads 3 scale 2.500000e-01 window 8 softcap 3.000000e+01
+// CHECK:         sluice.task.attend %{{.*}} over %[[C2]] step {{.*}} heads 3 scale 2.500000e-01 alibi 2.000000e+00
 sluice.model @main(%batch: !sluice.batch) attributes {
     architecture = "test", model_name = "test", vocab_size = 48,
     context_length = 48} {

@@ -1,11 +1,10 @@
 // RUN: sluice-opt %s --sluice-plan --convert-sluice-to-cpu --remarks-filter="(convert-)?sluice.*" 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: sluice-opt %s --sluice-plan --convert-sluice-to-cpu --cse | FileCheck %s
 
-// At a checkpoint the step ends where no row lives. Where fewer do, what is used
-// behind it is moved in place: the residual and the activations, the quantised
-// copy of these, which the second half of the product reads too, and the table
-// of the rotation; but not the dead value %w0. From there on rows and outputs are
-// counted anew. It is a barrier itself: none stands before or behind it.
+// A checkpoint names what is used behind it and is moved in place: the residual
+// and the activations, the quantised copy of these, which the second half of the
+// product reads too, and the table of the rotation; but not the dead value %w0.
+// It is a barrier itself: none stands before or behind it.
 
 // REMARK: [Analysis] step | Category:convert-sluice-to-cpu
 // REMARK-SAME: barriers=6, checkpoints=2
@@ -20,41 +19,18 @@ sluice.weight @w in @f at 0 stored q8_0 : !square
 // CHECK:       sluice.program @main step @main_step
 // CHECK-SAME:    checkpoints = 2
 
-// CHECK-LABEL: func.func @main_step(
-// CHECK-SAME:    %[[STEP:[a-z0-9]+]]: !llvm.ptr, %[[ROWS:[a-z0-9]+]]: i64, %[[OUTPUTS:[a-z0-9]+]]: i64, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %[[THREAD:[a-z0-9]+]]: i64, %[[THREADS:[a-z0-9]+]]: i64)
-// CHECK:         call @rows_embed_rotations_rotate_add_to_operand(
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @sluice_linear({{.*}}, %c0_i64, %c48_i64, %[[ROWS]], %[[THREAD]], %[[THREADS]])
-// CHECK-NEXT:    %[[LIVING:.*]] = call @sluice_checkpoint(%[[STEP]], %[[THREAD]])
-// CHECK-NEXT:    %[[OVER:.*]] = arith.cmpi eq, %[[LIVING]], %c0_i64
-// CHECK-NEXT:    cf.cond_br %[[OVER]], ^[[EXIT:.*]], ^[[NEXT:.*]]
-// CHECK:       ^[[NEXT]]:
-// CHECK:         %[[FEWER:.*]] = arith.cmpi ne, %[[LIVING]], %[[ROWS]]
-// CHECK:         %[[LEFT:.*]] = scf.if %[[FEWER]] -> (i64) {
-// CHECK-NEXT:      func.call @sluice_move_rows(%[[STEP]], %{{.*}}, %c64_i64, %[[THREAD]], %[[THREADS]])
-// CHECK:           func.call @sluice_move_rows(%[[STEP]], %{{.*}}, %c16_i64, %[[THREAD]], %[[THREADS]])
-// CHECK:           func.call @sluice_move_rows(%[[STEP]], %{{.*}}, %c24_i64, %[[THREAD]], %[[THREADS]])
-// CHECK:           func.call @sluice_move_rows(%[[STEP]], %{{.*}}, %c48_i64, %[[THREAD]], %[[THREADS]])
-// CHECK-NEXT:      func.call @sluice_barrier
-// CHECK-NEXT:      %[[COUNT:.*]] = func.call @sluice_outputs(%[[STEP]])
-// CHECK-NEXT:      scf.yield %[[COUNT]]
-// CHECK:         } else {
-// CHECK-NEXT:      scf.yield %[[OUTPUTS]]
-// CHECK-NOT:     call @sluice_barrier
-// CHECK:         call @sluice_linear({{.*}}, %c48_i64, %c64_i64, %[[LIVING]], %[[THREAD]], %[[THREADS]])
-// CHECK:         %[[PRODUCT:.*]] = arith.muli %[[LIVING]], %[[THREAD]]
-// CHECK-NEXT:    arith.divui %[[PRODUCT]], %[[THREADS]]
-// CHECK:         call @rows_concat_rotate
-// CHECK:         call @sluice_append({{.*}}, %[[LIVING]],
-// CHECK:         arith.muli %[[LEFT]], %[[THREAD]]
-// CHECK:         call @rows_select_outputs
-// CHECK-NEXT:    %[[LAST:.*]] = call @sluice_checkpoint
-// CHECK:         scf.if
-// CHECK-NEXT:      func.call @sluice_move_outputs(%[[STEP]], %{{.*}}, %c64_i64, %[[THREAD]], %[[THREADS]])
-// CHECK-NEXT:      func.call @sluice_barrier
-// CHECK:         return
-// CHECK:       ^[[EXIT]]:
-// CHECK-NEXT:    return
+// CHECK-LABEL: sluice.step @main_step(
+// CHECK:         sluice.task.rows rows kernel @rows_embed_rotations_rotate_add_to_operand
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.product rows %[[X:[a-z0-9_]+]], %{{.*}} columns 0 to 48 into %[[Y:[a-z0-9_]+]]
+// CHECK-NEXT:    sluice.task.checkpoint %[[H:[a-z0-9_]+]], %[[T:[a-z0-9_]+]], %[[X]], %[[Y]] : !sluice.buffer<rows, 64>, !sluice.buffer<rows, 16>, !sluice.buffer<rows, 64, <q8, floats = 24>>, !sluice.buffer<rows, 48>
+// CHECK-NEXT:    sluice.task.product rows %[[X]], %{{.*}} columns 48 to 64
+// CHECK:         sluice.task.rows rows kernel @rows_concat_rotate
+// CHECK:         sluice.task.append
+// CHECK:         sluice.task.rows outputs kernel @rows_select_outputs
+// CHECK-NOT:     sluice.barrier
+// CHECK:         sluice.task.checkpoint %{{.*}} : !sluice.buffer<outputs, 64>
+// CHECK-NEXT:    sluice.results
 sluice.model @main(%batch: !sluice.batch) attributes {
     architecture = "llama", model_name = "tiny", vocab_size = 64,
     context_length = 100} {

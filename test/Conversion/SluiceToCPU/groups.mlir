@@ -3,9 +3,9 @@
 // RUN:   --sluice-split-ranks --sluice-plan --convert-sluice-to-cpu --cse | FileCheck %s
 
 // A layer whose two halves both start from its input, over a group of two. The
-// members meet once for both halves and once for the logits: in calls between
-// barriers, with scratch memory. The biases of products that are summed up are
-// added in the loop behind the meeting, once.
+// members exchange rows once for both halves and once for the logits, between
+// barriers and with scratch memory. The biases of products that are summed up are
+// added in the loop behind the exchange, once.
 
 !cache = !sluice.cache<kv_heads = 2, head_dim = 16>
 
@@ -20,45 +20,39 @@ sluice.weight @up.bias in @f at 0 stored f32 : tensor<128xf32>
 sluice.weight @down in @f at 0 stored f32 : tensor<32x128xf32>
 sluice.weight @down.bias in @f at 0 stored f32 : tensor<32xf32>
 
-// CHECK-LABEL: func.func @main.s0.m0_step(
-// The first half of the outputs' columns, with half of the bias.
-// CHECK:         call @sluice_linear(%arg0, %{{[^,]*}}, %{{[^,]*}}, %[[NONE:[^,]*]], %{{[^,]*}}, %c0_i64, %c16_i64,
-// CHECK:         %[[HALF:.*]] = call @sluice_vector
-// CHECK:         call @sluice_linear(%arg0, %{{[^,]*}}, %{{[^,]*}}, %[[HALF]], %{{[^,]*}}, %c0_i64, %c64_i64,
+// CHECK-LABEL: sluice.step @main.s0.m0_step(
+// CHECK-DAG:     %[[B1:.*]] = sluice.param @o.bias
+// CHECK-DAG:     %[[B2:.*]] = sluice.param @down.bias
+// CHECK:         sluice.task.product rows %{{.*}}, %{{.*}} into
+// With half of the bias.
+// CHECK:         sluice.task.product rows %{{.*}}, %{{.*}} bias %{{.*}} into
 // Parts of two sums, of all columns and without a bias, are added up first.
-// CHECK:         %[[P2:.*]] = llvm.getelementptr
-// CHECK-NEXT:    call @sluice_linear(%arg0, %{{[^,]*}}, %{{[^,]*}}, %[[NONE]], %[[P2]], %c0_i64, %c32_i64,
-// CHECK:         call @sluice_attend(
-// CHECK:         call @sluice_linear(%arg0, %{{[^,]*}}, %{{[^,]*}}, %[[NONE]], %[[P1:[^,]*]], %c0_i64, %c32_i64,
-// CHECK:         call @rows_add(%[[P1]], %[[P2]], %[[PART:[^,]*]],
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         %[[SUM:.*]] = llvm.getelementptr
-// CHECK-NEXT:    call @sluice_all_reduce(%arg0, %[[PART]], %[[SUM]], %{{[^,]*}}, %c32_i64, %arg1, %arg6)
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         %[[BIAS1:.*]] = call @sluice_vector
-// CHECK:         %[[BIAS2:.*]] = call @sluice_vector
-// CHECK-NEXT:    call @rows_add_bias_add(%[[BIAS1]], %[[BIAS2]], %[[SUM]],
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @sluice_linear({{.*}}, %[[TOKENS:[^,]*]], %c0_i64, %c32_i64,
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK-NEXT:    call @sluice_all_gather(%arg0, %[[TOKENS]], %[[LOGITS:[^,]*]], %{{[^,]*}}, %c32_i64, %c64_i64, %arg1, %arg6)
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK-NOT:     call @sluice_all
-// CHECK:         call @rows_select_outputs(%arg0, %[[LOGITS]],
+// CHECK:         sluice.task.product rows %{{.*}}, %{{[a-z0-9_]+}} into %[[P2:[a-z0-9_]+]]
+// CHECK:         sluice.task.attend
+// CHECK:         sluice.task.product rows %{{.*}}, %{{[a-z0-9_]+}} into %[[P1:[a-z0-9_]+]]
+// CHECK:         sluice.task.rows rows kernel @rows_add reads(%{{.*}} = %[[P1]] : {{.*}}, %{{.*}} = %[[P2]] : {{.*}}) writes(%[[PART:[a-z0-9_]+]] :
+// CHECK:         sluice.barrier
+// CHECK-NEXT:    sluice.task.exchange sum rows %[[PART]] into %[[SUM:[a-z0-9_]+]] scratch
+// CHECK-NEXT:    sluice.barrier
+// CHECK-NEXT:    sluice.task.rows rows kernel @rows_add_bias_add reads({{.*}}%[[SUM]]{{.*}}) weights(%{{.*}} = %[[B1]] : {{.*}}, %{{.*}} = %[[B2]] :
+// CHECK:         sluice.barrier
+// CHECK-NEXT:    sluice.task.product {{.*}} into %[[TOKENS:[a-z0-9_]+]]
+// CHECK-NEXT:    sluice.barrier
+// CHECK-NEXT:    sluice.task.exchange gather rows %[[TOKENS]] into %[[LOGITS:[a-z0-9_]+]]
+// CHECK-NEXT:    sluice.barrier
+// CHECK-NOT:     sluice.task.exchange
+// CHECK:         sluice.task.rows outputs kernel @rows_select_outputs reads(%{{.*}} = %[[LOGITS]]
 
-// CHECK-LABEL: func.func private @rows_add_bias_add(
-// CHECK-DAG:     %[[ALL:.*]] = sluice.view %arg2[
-// CHECK-DAG:     %[[B1:.*]] = sluice.view %arg0 :
-// CHECK-DAG:     %[[B2:.*]] = sluice.view %arg1 :
-// CHECK:         %[[X:.*]] = vector.load %[[ALL]]
-// CHECK-NEXT:    %[[V1:.*]] = vector.load %[[B1]]
+// CHECK-LABEL: sluice.step @main.s0.m1_step(
+// CHECK:         sluice.task.exchange sum
+// CHECK:         sluice.task.exchange gather
+
+// CHECK-LABEL: func.func @rows_add_bias_add(
+// CHECK:         %[[X:.*]] = vector.load
+// CHECK-NEXT:    %[[V1:.*]] = vector.load
 // CHECK-NEXT:    %[[X1:.*]] = arith.addf %[[X]], %[[V1]]
-// CHECK-NEXT:    %[[V2:.*]] = vector.load %[[B2]]
+// CHECK-NEXT:    %[[V2:.*]] = vector.load
 // CHECK-NEXT:    arith.addf %[[X1]], %[[V2]]
-
-// CHECK-LABEL: func.func @main.s0.m1_step(
-// CHECK:         call @sluice_all_reduce
-// CHECK:         call @sluice_all_gather
 
 sluice.model @main(%chunk: !sluice.chunk) attributes {
     architecture = "test", model_name = "test", vocab_size = 64,

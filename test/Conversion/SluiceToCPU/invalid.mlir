@@ -34,7 +34,7 @@ sluice.model @main(%batch: !sluice.batch) attributes {architecture = "t", model_
   %x = sluice.embed %batch, %w by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %x : tensor<?x8xf32>
 }
-// expected-error @+1 {{takes the name of a step function}}
+// expected-error @+1 {{takes the name of the code of a step}}
 func.func private @main_step()
 
 // -----
@@ -112,8 +112,8 @@ sluice.worker @main.s0 at(@rank0) {
 
 sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
 sluice.weight @w in @f at 0 stored f32 : tensor<8x8xf32>
-// expected-error @+1 {{'sluice_linear' could be a function of the runtime, whose names begin with 'sluice_'}}
-sluice.model @sluice_linear(%batch: !sluice.batch) attributes {architecture = "t", model_name = "t", vocab_size = 8, context_length = 8} {
+// expected-error @+1 {{'sluice_embed' could be a function of the runtime, whose names begin with 'sluice_'}}
+sluice.model @sluice_embed(%batch: !sluice.batch) attributes {architecture = "t", model_name = "t", vocab_size = 8, context_length = 8} {
   %w = sluice.param @w : tensor<8x8xf32>
   %x = sluice.embed %batch, %w by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %x : tensor<?x8xf32>

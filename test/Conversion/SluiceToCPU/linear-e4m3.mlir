@@ -10,11 +10,11 @@ sluice.weight @s in @f at 0 stored bf16 : tensor<128xbf16>
 sluice.weight @q in @f at 512 stored e4m3 scales @s : !e4m3
 
 // CHECK: weights = [#sluice.weight_use<@w, rows>, #sluice.weight_use<@q, linear>]
-// CHECK-LABEL: func.func @main_step(
-// CHECK-NOT:     quantize
-// CHECK:         call @rows_embed(%{{[^,]*}}, %{{[^,]*}}, %[[X:[^,]*]],
-// CHECK:         call @sluice_linear(%{{.*}}, %{{.*}}, %[[X]],
-// CHECK-NOT:     quantize
+// CHECK-LABEL: sluice.step @main_step(
+// CHECK-NOT:     to_operand
+// CHECK:         sluice.task.rows rows kernel @rows_embed {{.*}} writes(%[[X:.*]] : !sluice.buffer<rows, 128>)
+// CHECK-NOT:     to_operand
+// CHECK:         sluice.task.product rows %[[X]], %{{.*}} into
 sluice.model @main(%batch: !sluice.batch) attributes {
     architecture = "test", model_name = "test", vocab_size = 128,
     context_length = 64} {

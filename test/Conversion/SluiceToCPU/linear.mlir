@@ -12,16 +12,14 @@ sluice.weight @b in @f at 0 stored f32 : tensor<32xf32>
 
 // CHECK: weights = [#sluice.weight_use<@w, rows>, #sluice.weight_use<@w, linear>, #sluice.weight_use<@w, linear, transposed>, #sluice.weight_use<@b, vector>, #sluice.weight_use<@q, linear>]
 
-// CHECK-LABEL: func.func @main_step(
-// CHECK:         call @rows_embed_to_operand(%{{[^,]*}}, %{{[^,]*}}, %[[X:[^,]*]], %[[Q:[^,]*]],
-// CHECK:         call @sluice_barrier
-// CHECK:         %[[NONE:.*]] = llvm.mlir.zero : !llvm.ptr
-// CHECK:         call @sluice_linear(%{{.*}}, %{{.*}}, %[[X]], %[[NONE]],
-// CHECK:         %[[BIAS:.*]] = call @sluice_vector
-// CHECK:         call @sluice_linear(%{{.*}}, %{{.*}}, %[[X]], %[[BIAS]],
-// CHECK:         call @sluice_linear(%{{.*}}, %{{.*}}, %[[Q]], %[[BIAS]],
-// CHECK:         call @sluice_barrier
-// CHECK:         call @rows_add_add
+// CHECK-LABEL: sluice.step @main_step(
+// CHECK:         sluice.task.rows rows kernel @rows_embed_to_operand {{.*}} writes(%[[X:.*]] : !sluice.buffer<rows, 32>, %[[Q:.*]] : !sluice.buffer<rows, 32, <q8, floats = 12>>)
+// CHECK:         sluice.barrier
+// CHECK-NEXT:    sluice.task.product rows %[[X]], %[[W:.*]] into
+// CHECK-NEXT:    sluice.task.product rows %[[X]], %[[W]] transposed bias %[[B:.*]] into
+// CHECK-NEXT:    sluice.task.product rows %[[Q]], %{{.*}} bias %[[B]] into
+// CHECK-NEXT:    sluice.barrier
+// CHECK-NEXT:    sluice.task.rows rows kernel @rows_add_add
 sluice.model @main(%batch: !sluice.batch) attributes {
     architecture = "test", model_name = "test", vocab_size = 32,
     context_length = 64} {

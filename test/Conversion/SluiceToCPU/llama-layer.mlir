@@ -1,12 +1,12 @@
 // RUN: sluice-opt %s '--sluice-plan=target=#sluice.cpu<avx512vnni>' --convert-sluice-to-cpu --remarks-filter="(convert-)?sluice.*" 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: sluice-opt %s '--sluice-plan=target=#sluice.cpu<avx512vnni>' --convert-sluice-to-cpu --cse | FileCheck %s
 
-// One layer of a llama with quantised weights, whole: what becomes a row loop,
-// what a call, and where the threads meet: never in a row loop. Activations are
+// One layer of a llama with quantised weights, whole: its row loops, which have
+// kernels, its other tasks, and the barriers between them. Activations are
 // quantised once for all matrices that read them.
 
 // REMARK: [Analysis] step | Category:convert-sluice-to-cpu
-// REMARK-SAME: barriers=13, checkpoints=0, micro-kernel-calls=10, ops-fused-into-row-loops=15, row-kernels=7, row-loops=7
+// REMARK-SAME: barriers=13, checkpoints=0, micro-kernel-tasks=10, ops-fused-into-row-loops=15, row-kernels=7, row-loops=7
 
 !square = tensor<64x64x!sluice.block<q8_0>>
 !narrow = tensor<32x64x!sluice.block<q8_0>>
@@ -40,45 +40,41 @@ sluice.weight @nf in @f at 0 stored f32 : tensor<64xf32>
 // CHECK-SAME:    weights = [#sluice.weight_use<@embd, rows>, #sluice.weight_use<@n1, vector>, #sluice.weight_use<@q, linear>, {{.*}}, #sluice.weight_use<@embd, linear>]
 // CHECK-NOT:   sluice.model
 
-// CHECK-LABEL: func.func @main_step(
-// CHECK-DAG:     %[[C1:.*]] = arith.constant 1 : i64
-// CHECK:         call @sluice_vector(%{{.*}}, %[[C1]])
-// CHECK:         call @rows_embed_rms_norm_to_operand_rotations
-// CHECK:         call @sluice_barrier
-// CHECK:         call @sluice_linear(%{{.*}}, %{{.*}}, %[[X:[a-z0-9]+]],
-// CHECK-NOT:     call @sluice_barrier
-// CHECK:         call @sluice_linear(%{{.*}}, %{{.*}}, %[[X]],
-// CHECK-NOT:     call @sluice_barrier
-// CHECK:         call @sluice_linear(%{{.*}}, %{{.*}}, %[[X]],
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @rows_rotate_rotate
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK-NEXT:    call @sluice_append
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK-NEXT:    llvm.mlir.addressof @attention
-// CHECK-NEXT:    call @sluice_attend
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @rows_to_operand
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @sluice_linear
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @rows_add_rms_norm_to_operand
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @sluice_linear(%{{.*}}, %{{.*}}, %[[M:[a-z0-9]+]],
-// CHECK-NOT:     call @sluice_barrier
-// CHECK:         call @sluice_linear(%{{.*}}, %{{.*}}, %[[M]],
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @rows_gate_to_operand
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @sluice_linear
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @rows_add(
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @rows_select_outputs_rms_norm
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @sluice_linear
-// CHECK-NEXT:    return
-// CHECK-NOT:   call @sluice_barrier
+// CHECK-LABEL: sluice.step @main_step(
+// CHECK:         sluice.task.rows {{rows|outputs}} kernel @rows_embed_rms_norm_to_operand_rotations
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.product rows %[[X:[a-z0-9_]+]],
+// CHECK-NOT:     sluice.barrier
+// CHECK:         sluice.task.product rows %[[X]],
+// CHECK-NOT:     sluice.barrier
+// CHECK:         sluice.task.product rows %[[X]],
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.rows {{rows|outputs}} kernel @rows_rotate_rotate
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.append
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.attend
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.rows {{rows|outputs}} kernel @rows_to_operand
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.product
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.rows {{rows|outputs}} kernel @rows_add_rms_norm_to_operand
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.product rows %[[M:[a-z0-9_]+]],
+// CHECK-NOT:     sluice.barrier
+// CHECK:         sluice.task.product rows %[[M]],
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.rows {{rows|outputs}} kernel @rows_gate_to_operand
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.product
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.rows {{rows|outputs}} kernel @rows_add
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.rows {{rows|outputs}} kernel @rows_select_outputs_rms_norm
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.product
+// CHECK-NOT:   sluice.barrier
 sluice.model @main(%batch: !sluice.batch) attributes {
     architecture = "llama", model_name = "tiny", vocab_size = 100,
     context_length = 128, eos_tokens = array<i64: 2>} {

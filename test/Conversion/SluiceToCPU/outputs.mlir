@@ -11,20 +11,15 @@ sluice.weight @embd in @f at 0 stored f32 : tensor<40x32xf32>
 // CHECK-SAME:    output_floats = 48
 // CHECK-SAME:    row_floats = 80
 
-// CHECK-LABEL: func.func @main_step(
-// CHECK-SAME:    %[[STEP:.*]]: !llvm.ptr, %[[ROWS:.*]]: i64, %[[OUTPUTS:.*]]: i64, %[[ARENA:.*]]: !llvm.ptr, %[[ROW_CAPACITY:.*]]: i64, %[[OUTPUT_CAPACITY:.*]]: i64, %[[THREAD:.*]]: i64, %[[THREADS:.*]]: i64)
-// CHECK:         call @rows_embed
-// CHECK:         call @sluice_barrier
-// CHECK:         call @sluice_linear({{.*}}, %[[ROWS]], %[[THREAD]], %[[THREADS]])
-// CHECK:         call @sluice_barrier
-// CHECK:         %[[FLOATS:.*]] = arith.constant 80 : i64
-// CHECK:         %[[BASE:.*]] = arith.muli %[[FLOATS]], %[[ROW_CAPACITY]]
-// CHECK:         %[[OFFSET:.*]] = arith.muli %{{.*}}, %[[OUTPUT_CAPACITY]]
-// CHECK:         %[[SUM:.*]] = arith.addi %[[BASE]], %[[OFFSET]]
-// CHECK:         %[[LOGITS:.*]] = llvm.getelementptr %[[ARENA]][%[[SUM]]]
-// CHECK:         arith.muli %[[OUTPUTS]], %[[THREAD]]
-// CHECK:         call @rows_select_outputs(%[[STEP]], %{{.*}}, %[[LOGITS]],
-// CHECK-NEXT:    return
+// CHECK-LABEL: sluice.step @main_step(
+// CHECK:         %[[ALL:.*]] = sluice.buffer at 0 : !sluice.buffer<rows, 40>
+// CHECK:         %[[LOGITS:.*]] = sluice.buffer at 0 : !sluice.buffer<outputs, 40>
+// CHECK:         sluice.task.rows rows kernel @rows_embed
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.product rows %{{.*}}, %{{.*}} into %[[ALL]]
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.rows outputs kernel @rows_select_outputs reads(%{{.*}} = %[[ALL]] : {{.*}}) writes(%[[LOGITS]] :
+// CHECK:         sluice.results %[[LOGITS]]
 sluice.model @main(%batch: !sluice.batch) attributes {
     architecture = "test", model_name = "test", vocab_size = 40,
     context_length = 64} {

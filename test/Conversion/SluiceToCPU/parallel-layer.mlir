@@ -14,29 +14,28 @@ sluice.weight @o in @f at 0 stored f32 : tensor<32x32xf32>
 sluice.weight @up in @f at 0 stored f32 : tensor<64x32xf32>
 sluice.weight @down in @f at 0 stored f32 : tensor<32x64xf32>
 
-// CHECK-LABEL: func.func @main_step(
-// CHECK:         call @rows_embed_rms_norm_rotations
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @sluice_linear
-// CHECK-NOT:     call @sluice_barrier
-// CHECK:         call @sluice_linear
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @rows_split_qkv_rotate_rotate_activation
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @sluice_append
-// CHECK-NOT:     call @sluice_barrier
-// CHECK:         call @sluice_linear
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @sluice_attend
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @sluice_linear
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @rows_add_add
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @rows_select_outputs
-// CHECK-NEXT:    call @sluice_barrier
-// CHECK:         call @sluice_linear
-// CHECK-NEXT:    return
+// CHECK-LABEL: sluice.step @main_step(
+// CHECK:         sluice.task.rows {{rows|outputs}} kernel @rows_embed_rms_norm_rotations
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.product
+// CHECK-NOT:     sluice.barrier
+// CHECK:         sluice.task.product
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.rows {{rows|outputs}} kernel @rows_split_qkv_rotate_rotate_activation
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.append
+// CHECK-NOT:     sluice.barrier
+// CHECK:         sluice.task.product
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.attend
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.product
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.rows {{rows|outputs}} kernel @rows_add_add
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.rows {{rows|outputs}} kernel @rows_select_outputs
+// CHECK:         sluice.barrier
+// CHECK:         sluice.task.product
 sluice.model @main(%batch: !sluice.batch) attributes {
     architecture = "test", model_name = "test", vocab_size = 64,
     context_length = 64} {

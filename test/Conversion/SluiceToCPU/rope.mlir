@@ -8,7 +8,7 @@ sluice.weight @embd in @f at 0 stored f32 : tensor<80x80xf32>
 
 // CHECK: rope_tables = [#sluice.rope_table<inverse = [1.000000e+00, {{.*}}], factor = 1.000000e+00>, #sluice.rope_table<inverse = [1.000000e+00, {{.*}}], factor = 1.000000e+00>]
 
-// CHECK-LABEL: func.func private @rows_embed_rotations_rotate_rotate_rotations_rotate(
+// CHECK-LABEL: func.func @rows_embed_rotations_rotate_rotate_rotations_rotate(
 // CHECK:         func.call @sluice_rope_table
 // Two heads of 16 pairs, the halves of a head's first 32 features.
 // CHECK:         scf.for %{{.*}} = %{{.*}} to %c2

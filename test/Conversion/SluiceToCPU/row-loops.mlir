@@ -11,17 +11,17 @@ sluice.weight @tokens in @f at 0 stored f32 : tensor<20x20xf32>
 sluice.weight @positions in @f at 0 stored f32 : tensor<64x20xf32>
 sluice.weight @norm in @f at 0 stored f32 : tensor<20xf32>
 
-// CHECK-LABEL: func.func @main_step(
-// CHECK-SAME:    %[[STEP:.*]]: !llvm.ptr, %[[ROWS:.*]]: i64, %[[OUTPUTS:.*]]: i64, %[[ARENA:.*]]: !llvm.ptr, %[[ROW_CAPACITY:.*]]: i64, %[[OUTPUT_CAPACITY:.*]]: i64, %[[THREAD:.*]]: i64, %[[THREADS:.*]]: i64)
-// CHECK:         %[[BEGIN_PRODUCT:.*]] = arith.muli %[[ROWS]], %[[THREAD]]
-// CHECK-NEXT:    %[[BEGIN_ROW:.*]] = arith.divui %[[BEGIN_PRODUCT]], %[[THREADS]]
-// CHECK-NEXT:    %[[BEGIN:.*]] = arith.index_cast %[[BEGIN_ROW]]
-// CHECK:         call @rows_embed_embed_add_rms_norm_activation_add({{.*}}, %[[BEGIN]], %{{.*}})
+// CHECK-LABEL: sluice.step @main_step(
+// CHECK:         sluice.task.rows rows kernel @rows_embed_embed_add_rms_norm_activation_add weights(
 
-// CHECK-LABEL: func.func private @rows_embed_embed_add_rms_norm_activation_add(
-// CHECK-SAME:    attributes {llvm.linkage = #llvm.linkage<internal>, passthrough = ["noinline"]}
-// CHECK:         scf.for %[[ROW:.*]] = %{{.*}} to
-// CHECK:           func.call @sluice_embed
+// CHECK-LABEL: func.func @rows_embed_embed_add_rms_norm_activation_add(
+// CHECK-SAME:    %{{.*}}: !llvm.ptr, %[[ARGUMENTS:.*]]: !llvm.ptr, %[[BEGIN:.*]]: index, %[[END:.*]]: index)
+// A pointer for each operand of the loop: three weights and the row that it writes.
+// CHECK:         %[[FIRST:.*]] = llvm.getelementptr %[[ARGUMENTS]][0]
+// CHECK-NEXT:    %[[TOKENS:.*]] = llvm.load %[[FIRST]]
+// CHECK:         llvm.getelementptr %[[ARGUMENTS]][3]
+// CHECK:         scf.for %[[ROW:.*]] = %[[BEGIN]] to %[[END]]
+// CHECK:           func.call @sluice_embed(%{{.*}}, %[[TOKENS]],
 // CHECK:           func.call @sluice_embed
 // The sum and the squares.
 // NARROW:          %[[SUMS:.*]] = scf.for {{.*}} -> (vector<8xf32>)

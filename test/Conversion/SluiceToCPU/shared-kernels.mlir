@@ -1,6 +1,6 @@
 // RUN: sluice-opt %s --sluice-plan --convert-sluice-to-cpu | FileCheck %s
 
-// Equal layers share their row kernels, which get weights as arguments; an op
+// Equal layers share their row kernels, which get weights and memory as arguments; an op
 // with another attribute has a kernel of its own. The memory of a value that is
 // no longer needed is used again: the arena does not grow with the layers.
 
@@ -16,15 +16,15 @@ sluice.weight @w in @f at 0 stored f32 : tensor<32x32xf32>
 // CHECK-SAME:    layers = 3
 // CHECK-SAME:    row_floats = 128
 
-// CHECK-LABEL: func.func @main_step(
-// CHECK:         call @rows_embed_rms_norm(
-// CHECK:         call @rows_add_rms_norm(
-// CHECK:         call @rows_add_rms_norm_0(
-// CHECK:         call @rows_add(
-// CHECK-LABEL: func.func private @rows_embed_rms_norm(
-// CHECK-LABEL: func.func private @rows_add_rms_norm(
+// CHECK-LABEL: sluice.step @main_step(
+// CHECK:         sluice.task.rows rows kernel @rows_embed_rms_norm weights(
+// CHECK:         sluice.task.rows rows kernel @rows_add_rms_norm reads(
+// CHECK:         sluice.task.rows rows kernel @rows_add_rms_norm_0 reads(
+// CHECK:         sluice.task.rows rows kernel @rows_add reads(
+// CHECK-LABEL: func.func @rows_embed_rms_norm(
+// CHECK-LABEL: func.func @rows_add_rms_norm(
 // CHECK:         arith.constant 9.99999974E-6
-// CHECK-LABEL: func.func private @rows_add_rms_norm_0(
+// CHECK-LABEL: func.func @rows_add_rms_norm_0(
 // CHECK:         arith.constant 9.99999997E-7
 sluice.model @main(%batch: !sluice.batch) attributes {
     architecture = "test", model_name = "test", vocab_size = 64,

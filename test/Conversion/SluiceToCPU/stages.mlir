@@ -1,8 +1,8 @@
 // RUN: sluice-opt %s --sluice-plan --convert-sluice-to-cpu | FileCheck %s
 
-// Two stages and a draft become three programs with a function each, and one
-// plan. Rows come in and go on in row loops of their own; the draft and the last
-// stage end in logits. Programs share the functions of equal row loops. Ranks and
+// Two stages and a draft become three programs with a step each, and one
+// deployment. Rows come in and go on in row loops of their own; the draft and the
+// last stage end in logits. Programs share the functions of equal row loops. Ranks and
 // channels stay, these in the order of the stages, but for the draft's.
 
 !square = tensor<16x16xf32>
@@ -57,6 +57,10 @@ sluice.generate @generate target(@main) at(@rank0) {
 // CHECK-SAME:    model_name = "pair"
 // CHECK-SAME:    rank = @rank1
 // CHECK-SAME:    step_rows = 64
+// CHECK-LABEL: sluice.step @main.s0_step(
+// CHECK:         sluice.task.rows rows kernel @rows_embed weights(
+// CHECK:         sluice.task.rows rows kernel @rows_rms_norm reads(
+// CHECK:         sluice.task.rows rows kernel @rows_send_rows reads(
 sluice.worker @main.s0 at(@rank1) attributes {
     step_rows = 64 : i64,
     costs = array<i64: 9, 9, 9, 9, 9, 9, 9, 10, 16, 30>} {
@@ -79,6 +83,14 @@ sluice.worker @main.s0 at(@rank1) attributes {
 // CHECK-SAME:    has_embedding = false
 // CHECK-SAME:    rank = @rank2
 // CHECK-SAME:    weights = [#sluice.weight_use<@w1, linear>, #sluice.weight_use<@n1, vector>, #sluice.weight_use<@embd, linear>]
+// CHECK-LABEL: sluice.step @main.s1_step(
+// CHECK:         sluice.task.rows rows kernel @rows_received_rows writes(
+// CHECK:         sluice.task.product
+// CHECK:         sluice.task.rows rows kernel @rows_rms_norm reads(
+// CHECK-NOT:     send_rows
+// CHECK:         sluice.task.rows outputs kernel @rows_select_outputs reads(
+// CHECK:         sluice.task.product
+// CHECK-NEXT:    sluice.results
 sluice.worker @main.s1 at(@rank2) {
   %b, %h = sluice.receive @c1 : tensor<?x16xf32>
   %embd = sluice.param @embd : tensor<48x16xf32>
@@ -99,6 +111,12 @@ sluice.worker @main.s1 at(@rank2) {
 // CHECK-SAME:    context_length = 32
 // CHECK-SAME:    layers = 0
 // CHECK-SAME:    rank = @rank0
+// All logits are computed here; those of the outputs are selected afterwards.
+// CHECK-LABEL: sluice.step @draft.s0_step(
+// CHECK:         sluice.task.rows rows kernel @rows_embed weights(
+// CHECK:         sluice.task.product
+// CHECK:         sluice.task.rows outputs kernel @rows_select_outputs_{{.*}} reads(
+// CHECK:         sluice.results
 sluice.worker @draft.s0 at(@rank0) {
   %b = sluice.receive @d0
   %embd = sluice.param @embd : tensor<48x16xf32>
@@ -107,30 +125,11 @@ sluice.worker @draft.s0 at(@rank0) {
   sluice.send @d1 %b, %logits : tensor<?x48xf32>
 }
 
-// CHECK-LABEL: func.func @main.s0_step(
-// CHECK:         call @rows_embed(
-// CHECK:         call @rows_rms_norm(
-// CHECK:         call @rows_send_rows(
-// CHECK-NEXT:    return
-// CHECK-LABEL: func.func private @rows_send_rows(
+// CHECK-LABEL: func.func @rows_embed(
+// CHECK-LABEL: func.func @rows_rms_norm(
+// CHECK-LABEL: func.func @rows_send_rows(
 // CHECK:         func.call @sluice_send_rows(
-
-// The send is not of this stage, and the norm is the other stage's function.
-// CHECK-LABEL: func.func @main.s1_step(
-// CHECK:         call @rows_received_rows(
-// CHECK-NOT:     call @sluice_vector
-// CHECK:         call @sluice_linear
-// CHECK:         call @rows_rms_norm(
-// CHECK:         call @rows_select_outputs(
-// CHECK:         call @sluice_linear
-// CHECK-NEXT:    return
-// CHECK-LABEL: func.func private @rows_received_rows(
+// CHECK-LABEL: func.func @rows_received_rows(
 // CHECK:         func.call @sluice_receive_rows(
-// CHECK-NOT:   func.func private @rows_rms_norm
-
-// All logits are computed here; those of the outputs are selected afterwards.
-// CHECK-LABEL: func.func @draft.s0_step(
-// CHECK:         call @rows_embed(
-// CHECK:         call @sluice_linear
-// CHECK:         call @rows_select_outputs_{{.*}}(
-// CHECK-NEXT:    return
+// The norm is the other stage's function.
+// CHECK-NOT:   func.func @rows_rms_norm

@@ -23,7 +23,7 @@ sluice.model @main(%batch: !sluice.batch) attributes {architecture = "t", model_
   %x = sluice.embed %batch, %w by token : tensor<8x8xf32> -> tensor<?x8xf32>
   sluice.return %x : tensor<?x8xf32>
 }
-// expected-error @+1 {{takes the name of a step function}}
+// expected-error @+1 {{takes the name of the code of a step}}
 func.func private @main_step()
 
 // -----

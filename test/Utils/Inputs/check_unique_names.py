@@ -20,8 +20,6 @@ HEADERS = (".h", ".cuh")
 SHARED_HEADERS = {"Passes.h"}
 # Two implementations of one interface, of which a program includes one.
 SHARED_TYPES = {"MatrixProducts"}
-# Plays the runtime's part in a test, by the runtime's names.
-STAND_INS = {"unittests/Conversion/StubRuntime.h"}
 
 NOT_CODE = re.compile(
     r"//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])'|"
@@ -65,9 +63,8 @@ def check(root):
                        if each.suffix in HEADERS):
         name = path.relative_to(root).as_posix()
         headers[path.name].add(name)
-        if name not in STAND_INS:
-            for each in types_of(path.read_text()):
-                types[each].add(name)
+        for each in types_of(path.read_text()):
+            types[each].add(name)
     for what, names, shared in (("header", headers, SHARED_HEADERS),
                                 ("type", types, SHARED_TYPES)):
         for name, paths in sorted(names.items()):

@@ -121,12 +121,65 @@ static LogicalResult verifyCounterpart(ProgramOp program,
   return success();
 }
 
+/// Checks that a program and its step say the same.
+static LogicalResult verifyAgreement(ProgramOp program, StepOp step) {
+  // program_c14
+  auto cpu = dyn_cast<CpuTargetAttr>(step.getTarget());
+  Value logits = step.getLogits();
+  auto getParameters = [](auto op) -> Attribute { return op.getParameters(); };
+  auto getType = [](auto op) -> Type { return op.getType(); };
+  auto number = [](auto value) { return static_cast<int64_t>(value); };
+  auto place = [&](Value buffer) {
+    return number(*buffer.getDefiningOp<BufferOp>().getPlace());
+  };
+  const std::pair<StringRef, bool> agreements[] = {
+      {"level", cpu && cpu.getLevel() == program.getCpu()},
+      {"arena",
+       number(program.getRowFloats()) == number(*step.getRowFloats()) &&
+           number(program.getOutputFloats()) ==
+               number(*step.getOutputFloats())},
+      {"members", program.getMembers() == step.getMembers()},
+      {"checkpoints",
+       number(program.getCheckpoints()) == step.countCheckpoints()},
+      {"output", program.getHasOutput() == (logits != nullptr)},
+      {"logits", !logits || number(program.getLogitsOffset()) == place(logits)},
+      {"caches",
+       llvm::equal(program.getCaches().getAsValueRange<TypeAttr>(),
+                   llvm::map_range(step.getBody().getOps<CacheOp>(), getType))},
+      {"rope tables",
+       llvm::equal(program.getRopeTables(),
+                   llvm::map_range(step.getBody().getOps<RopeTableOp>(),
+                                   getParameters))}};
+  for (auto [what, agrees] : agreements)
+    if (!agrees)
+      return program.emitOpError("has another ")
+             << what << " than its step " << program.getStepAttr();
+  return success();
+}
+
+/// Checks that the symbol of a program for a CPU is a step that is ready to be
+/// run.
+static LogicalResult verifyStep(ProgramOp program, Operation *symbol) {
+  auto step = dyn_cast_or_null<StepOp>(symbol);
+  if (!step)
+    return program.emitOpError("names a step ")
+           << program.getStepAttr() << " that the module does not have";
+  if (!step.isAssigned())
+    return program.emitOpError("names the step ")
+           << program.getStepAttr() << ", which has no arena";
+  for (TaskRowsOp loop : step.getBody().getOps<TaskRowsOp>())
+    if (!loop.getKernelAttr())
+      return program.emitOpError("names the step ")
+             << program.getStepAttr()
+             << ", which has a row loop without kernel";
+  return verifyAgreement(program, step);
+}
+
 LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // program_c1
   Operation *step = symbols.lookupNearestSymbolFrom(*this, getStepAttr());
-  if (getCpu() && !isa_and_nonnull<FunctionOpInterface>(step))
-    return emitOpError("names a step function ")
-           << getStepAttr() << " that the module does not have";
+  if (getCpu() && failed(verifyStep(*this, step)))
+    return failure();
   if (!getCpu() && !isa_and_nonnull<GraphOp, FunctionOpInterface>(step))
     return emitOpError("is for cuda, but ")
            << getStepAttr() << " is not a sluice.graph";

@@ -6,27 +6,26 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowFlow.h"
+#include "TaskChecks.h"
 
 #include "mlir/IR/OpImplementation.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
+#include <bit>
+#include <cmath>
+
 using namespace mlir;
 using namespace sluice::ir;
 
-static BufferType getType(Value buffer) {
-  return cast<BufferType>(buffer.getType());
-}
-
-/// Adds an access of a task that does not split its work by rows, so that a
-/// thread may access any record.
+/// What a task that splits its work otherwise than by rows accesses.
 static void addWhole(SmallVectorImpl<MemoryAccess> &accesses, Value memory,
                      bool writes) {
   if (memory)
     accesses.push_back({memory, AccessExtent::All, writes});
 }
 
-static LogicalResult verifyDomain(Operation *op, StringRef what, Value buffer,
-                                  ValueDomain domain) {
+LogicalResult sluice::ir::verifyDomain(Operation *op, StringRef what,
+                                       Value buffer, ValueDomain domain) {
   if (buffer && getType(buffer).getDomain() != domain)
     return op->emitOpError()
            << what << " is of "
@@ -46,274 +45,6 @@ static LogicalResult verifyFloats(Operation *op, StringRef what, Value buffer,
                              << " wide, expected " << width;
   return success();
 }
-
-//===----------------------------------------------------------------------===//
-// TaskRowsOp
-//===----------------------------------------------------------------------===//
-
-void TaskRowsOp::build(OpBuilder &builder, OperationState &state,
-                       ValueDomain domain, ValueRange reads, ValueRange weights,
-                       ValueRange writes, std::optional<int64_t> layer) {
-  state.addOperands(reads);
-  state.addOperands(weights);
-  state.addOperands(writes);
-  Properties &properties = state.getOrAddProperties<Properties>();
-  llvm::copy(ArrayRef<int32_t>({static_cast<int32_t>(reads.size()),
-                                static_cast<int32_t>(weights.size()),
-                                static_cast<int32_t>(writes.size())}),
-             properties.operandSegmentSizes.begin());
-  properties.domain = ValueDomainAttr::get(builder.getContext(), domain);
-  if (layer)
-    properties.layer = builder.getI64IntegerAttr(*layer);
-  Block &body = state.addRegion()->emplaceBlock();
-  for (Value buffer : reads)
-    body.addArgument(getRowsType(getType(buffer)), state.location);
-  for (Value weight : weights)
-    body.addArgument(weight.getType(), state.location);
-}
-
-namespace {
-
-/// An item of `reads(%x = %h : type, ...)`.
-struct Binding {
-  OpAsmParser::Argument argument;
-  OpAsmParser::UnresolvedOperand operand;
-  Type type;
-};
-
-} // namespace
-
-/// Parses `keyword(%x = %h : type, ...)`, or nothing.
-static ParseResult parseBindings(OpAsmParser &parser, StringRef keyword,
-                                 SmallVectorImpl<Binding> &bindings) {
-  if (failed(parser.parseOptionalKeyword(keyword)))
-    return success();
-  return parser.parseCommaSeparatedList(
-      OpAsmParser::Delimiter::Paren, [&]() -> ParseResult {
-        Binding &binding = bindings.emplace_back();
-        return failure(parser.parseArgument(binding.argument) ||
-                       parser.parseEqual() ||
-                       parser.parseOperand(binding.operand) ||
-                       parser.parseColonType(binding.type));
-      });
-}
-
-/// Parses `writes(%y : type, ...)`, or nothing.
-static ParseResult parseWrites(OpAsmParser &parser,
-                               SmallVectorImpl<Binding> &writes) {
-  if (failed(parser.parseOptionalKeyword("writes")))
-    return success();
-  return parser.parseCommaSeparatedList(
-      OpAsmParser::Delimiter::Paren, [&]() -> ParseResult {
-        Binding &binding = writes.emplace_back();
-        return failure(parser.parseOperand(binding.operand) ||
-                       parser.parseColonType(binding.type));
-      });
-}
-
-ParseResult TaskRowsOp::parse(OpAsmParser &parser, OperationState &result) {
-  SmallVector<Binding> reads, weights, writes;
-  StringRef domainName;
-  SMLoc start = parser.getCurrentLocation();
-  if (parser.parseKeyword(&domainName))
-    return failure();
-  std::optional<ValueDomain> domain = symbolizeValueDomain(domainName);
-  if (!domain)
-    return parser.emitError(start, "expected 'rows' or 'outputs'");
-  auto &properties = result.getOrAddProperties<Properties>();
-  properties.domain = ValueDomainAttr::get(parser.getContext(), *domain);
-  if (succeeded(parser.parseOptionalKeyword("runtime")))
-    properties.runtime = parser.getBuilder().getUnitAttr();
-  if (parseBindings(parser, "reads", reads) ||
-      parseBindings(parser, "weights", weights) || parseWrites(parser, writes))
-    return failure();
-
-  SmallVector<OpAsmParser::Argument> arguments;
-  for (Binding &read : reads) {
-    auto type = dyn_cast<BufferType>(read.type);
-    if (!type)
-      return parser.emitError(read.argument.ssaName.location,
-                              "rows are read from a !sluice.buffer");
-    read.argument.type = getRowsType(type);
-    arguments.push_back(read.argument);
-  }
-  for (Binding &weight : weights) {
-    weight.argument.type = weight.type;
-    arguments.push_back(weight.argument);
-  }
-  for (ArrayRef<Binding> bindings :
-       {ArrayRef(reads), ArrayRef(weights), ArrayRef(writes)})
-    for (const Binding &binding : bindings)
-      if (parser.resolveOperand(binding.operand, binding.type, result.operands))
-        return failure();
-  llvm::copy(ArrayRef<int32_t>({static_cast<int32_t>(reads.size()),
-                                static_cast<int32_t>(weights.size()),
-                                static_cast<int32_t>(writes.size())}),
-             properties.operandSegmentSizes.begin());
-  return failure(parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
-                 parser.parseRegion(*result.addRegion(), arguments));
-}
-
-void TaskRowsOp::print(OpAsmPrinter &printer) {
-  printer << ' ' << stringifyValueDomain(getDomain());
-  if (getRuntime())
-    printer << " runtime";
-  auto printBindings = [&](StringRef keyword, ValueRange operands,
-                           ArrayRef<BlockArgument> arguments) {
-    if (operands.empty())
-      return;
-    printer << ' ' << keyword << '(';
-    llvm::interleaveComma(
-        llvm::zip_equal(operands, arguments), printer, [&](auto binding) {
-          auto [operand, argument] = binding;
-          printer << argument << " = " << operand << " : " << operand.getType();
-        });
-    printer << ')';
-  };
-  printBindings("reads", getReads(), getRowArguments());
-  printBindings("weights", getWeights(), getWeightArguments());
-  if (!getWrites().empty()) {
-    printer << " writes(";
-    llvm::interleaveComma(getWrites(), printer, [&](Value buffer) {
-      printer << buffer << " : " << buffer.getType();
-    });
-    printer << ')';
-  }
-  printer.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(),
-      {getDomainAttrName(), getRuntimeAttrName(), getOperandSegmentSizeAttr()});
-  printer << ' ';
-  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
-}
-
-TaskYieldOp TaskRowsOp::getYield() {
-  return cast<TaskYieldOp>(getBody().front().getTerminator());
-}
-
-Value TaskRowsOp::getWeight(Value argument) {
-  auto number = cast<BlockArgument>(argument).getArgNumber();
-  return getWeights()[number - getReads().size()];
-}
-
-Value TaskRowsOp::getBuffer(Value rows) {
-  if (auto argument = dyn_cast<BlockArgument>(rows))
-    return getReads()[argument.getArgNumber()];
-  ValueRange yielded = getYield().getRows();
-  auto found = llvm::find(yielded, rows);
-  return found == yielded.end() ? Value()
-                                : getWrites()[found - yielded.begin()];
-}
-
-LogicalResult TaskRowsOp::verify() {
-  // task.rows_c1
-  auto expected = llvm::map_to_vector(getReads(), [](Value buffer) -> Type {
-    return getRowsType(getType(buffer));
-  });
-  llvm::append_range(expected, getWeights().getTypes());
-  if (!llvm::equal(expected, getBody().getArgumentTypes()))
-    return emitOpError("the body does not take the rows and weights that the "
-                       "task reads");
-  for (Value weight : getWeights())
-    if (!isVectorWeight(weight.getType()) &&
-        !isMatrixWeight(weight.getType()) &&
-        !isa<RopeTableType>(weight.getType()))
-      return emitOpError("has a weight of type ") << weight.getType();
-  // task.rows_c3
-  for (Value buffer : getWrites())
-    if (failed(verifyDomain(*this, "a buffer that is written", buffer,
-                            getDomain())))
-      return failure();
-  // task.rows_c4
-  llvm::SmallPtrSet<Value, 8> buffers;
-  for (ValueRange operands : {ValueRange(getReads()), ValueRange(getWrites())})
-    for (Value buffer : operands)
-      if (!buffers.insert(buffer).second)
-        return emitOpError("accesses a buffer twice");
-  return success();
-}
-
-/// Checks an op of a row loop's body.
-static LogicalResult verifyRowOp(TaskRowsOp loop, Operation *op) {
-  // task.rows_c2
-  auto semantics = dyn_cast<RowSemanticsInterface>(op);
-  if (!semantics || semantics.getRowSemantics() != RowSemantics::RowWise ||
-      isa<LinearOp, AllReduceOp, AllGatherOp, CheckpointOp, RopeOp>(op))
-    return op->emitOpError("is no row-wise op of a row loop");
-  for (Value operand : op->getOperands()) {
-    if (!loop.getBody().isAncestor(operand.getParentRegion()) &&
-        !isa<BatchType>(operand.getType()))
-      return op->emitOpError(
-          "uses a value from outside of its row loop that is "
-          "not the batch");
-    // task.rows_c3
-    auto argument = dyn_cast<BlockArgument>(operand);
-    if (!argument || !isRows(operand.getType()) ||
-        argument.getOwner()->getParentOp() != loop)
-      continue;
-    ValueDomain domain = getType(loop.getBuffer(operand)).getDomain();
-    bool selects = isa<SelectOutputsOp>(op);
-    if (domain != (selects ? ValueDomain::Rows : loop.getDomain()))
-      return op->emitOpError("reads a buffer of ")
-             << stringifyValueDomain(domain) << " in a loop over "
-             << stringifyValueDomain(loop.getDomain());
-  }
-  return success();
-}
-
-LogicalResult TaskRowsOp::verifyRegions() {
-  // task.rows_c1
-  auto yield = dyn_cast<TaskYieldOp>(getBody().front().back());
-  if (!yield)
-    return emitOpError("must end with sluice.task.yield");
-  if (yield.getRows().size() != getWrites().size())
-    return emitOpError() << "yields " << yield.getRows().size() << " rows for "
-                         << getWrites().size() << " buffers";
-  for (auto [rows, buffer] : llvm::zip_equal(yield.getRows(), getWrites())) {
-    if (rows.getType() != getRowsType(getType(buffer)))
-      return emitOpError() << "writes " << rows.getType() << " to a "
-                           << buffer.getType();
-    auto operand = rows.getDefiningOp<ToOperandOp>();
-    if (getType(buffer).getOperand() !=
-        (operand ? operand.getOperand() : OperandAttr()))
-      return emitOpError() << "writes rows to a " << buffer.getType()
-                           << " that are not in its format";
-  }
-  for (Value buffer : getReads())
-    if (!getType(buffer).isFloats())
-      return emitOpError("reads operands of products");
-  int64_t count = 0;
-  for (Operation &op : getRowOps()) {
-    ++count;
-    if (failed(verifyRowOp(*this, &op)))
-      return failure();
-  }
-  // task.rows_c5
-  if (getRuntime() && count != 1)
-    return emitOpError() << "has " << count
-                         << " ops that the runtime does by itself, expected 1";
-  return success();
-}
-
-SmallVector<MemoryAccess> TaskRowsOp::getAccesses() {
-  AccessExtent share = getDomain() == ValueDomain::Rows ? AccessExtent::Rows
-                                                        : AccessExtent::Outputs;
-  if (getRuntime())
-    share = AccessExtent::All;
-  SmallVector<MemoryAccess> accesses;
-  for (auto [buffer, rows] : llvm::zip_equal(getReads(), getRowArguments())) {
-    // select_outputs picks from the rows of all threads.
-    bool isPicked = llvm::any_of(rows.getUsers(), [](Operation *op) {
-      return isa<SelectOutputsOp>(op);
-    });
-    accesses.push_back({buffer, isPicked ? AccessExtent::All : share,
-                        /*writes=*/false});
-  }
-  for (Value buffer : getWrites())
-    accesses.push_back({buffer, share, /*writes=*/true});
-  return accesses;
-}
-
-ValueDomain TaskRowsOp::getTaskDomain() { return getDomain(); }
 
 //===----------------------------------------------------------------------===//
 // TaskProductOp
@@ -419,6 +150,31 @@ SmallVector<MemoryAccess> TaskAppendOp::getAccesses() {
 }
 
 ValueDomain TaskAppendOp::getTaskDomain() { return ValueDomain::Rows; }
+
+/// Alibi's slopes of `heads` heads, as the description of `sluice.attend` has
+/// them, times `factor`.
+static SmallVector<float> computeSlopes(int64_t heads, double factor) {
+  auto power =
+      static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(heads)));
+  SmallVector<float> slopes;
+  for (int64_t i = 1; i <= power; ++i)
+    slopes.push_back(factor * std::exp2(-8.0 * i / power));
+  // Every other slope of twice as many heads, which lie between these.
+  for (int64_t i = 1; power + (i + 1) / 2 <= heads; i += 2)
+    slopes.push_back(factor * std::exp2(-8.0 * i / (2 * power)));
+  return slopes;
+}
+
+SmallVector<float> TaskAttendOp::getSlopes() {
+  if (!getAlibi())
+    return {};
+  // A member of a group has some of the heads.
+  auto heads = static_cast<int64_t>(getHeads());
+  auto first = static_cast<int64_t>(getFirstHead().value_or(0));
+  auto all = static_cast<int64_t>(getAllHeads().value_or(getHeads()));
+  SmallVector<float> slopes = computeSlopes(all, getAlibi()->convertToDouble());
+  return SmallVector<float>(ArrayRef<float>(slopes).slice(first, heads));
+}
 
 LogicalResult TaskAttendOp::verify() {
   // task.attend_c1

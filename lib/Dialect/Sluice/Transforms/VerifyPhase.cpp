@@ -97,7 +97,8 @@ static bool isLegalInPlan(Operation *op) {
 
 static bool isLegalInKernels(Operation *op) {
   return isReference(op) || isOfKernels(op) ||
-         isa<RankOp, ChannelOp, SliceOp>(op) ||
+         isa<RankOp, ChannelOp, SliceOp, StepOp>(op) ||
+         op->getParentOfType<StepOp>() ||
          isa_and_nonnull<arith::ArithDialect, cf::ControlFlowDialect,
                          func::FuncDialect, gpu::GPUDialect, LLVM::LLVMDialect,
                          math::MathDialect, memref::MemRefDialect,
@@ -308,8 +309,11 @@ static LogicalResult verifyKernels(ModuleOp module) {
   for (auto program : module.getOps<ProgramOp>())
     if (!steps.try_emplace(program.getStep(), program).second)
       return program.emitOpError()
-             << "has the step function " << program.getStepAttr() << ", as @"
+             << "has the step " << program.getStepAttr() << ", as @"
              << steps[program.getStep()].getSymName() << " has";
+  for (auto step : module.getOps<StepOp>())
+    if (!steps.contains(step.getSymName()))
+      return step.emitOpError("is the step of no sluice.program");
   for (auto deployment : module.getOps<DeploymentOp>())
     for (auto program : module.getOps<ProgramOp>()) {
       auto name = FlatSymbolRefAttr::get(program.getSymNameAttr());

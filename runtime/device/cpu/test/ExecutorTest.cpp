@@ -372,8 +372,10 @@ TEST_F(ExecutorTest, ProgramsAndLimitsAreChecked) {
     change(program, limits);
     return CpuExecutor::create(std::move(program), limits).status().message();
   };
-  EXPECT_EQ(message([](auto &p, auto &) { p.step = nullptr; }),
-            "executor: the program has no step function");
+  EXPECT_EQ(message([](auto &p, auto &) { p.step.tasks.clear(); }),
+            "executor: the program has no tasks");
+  EXPECT_EQ(message([](auto &p, auto &) { p.kernels.pop_back(); }),
+            "executor: the program has 5 row kernels, and its plan names 6");
   EXPECT_EQ(message([](auto &p, auto &) { p.rowFloats = -1; }),
             "executor: row floats: -1 is not between 1 and 1099511627776");
   EXPECT_EQ(message([](auto &p, auto &) { p.outputFloats = 60; }),

@@ -8,7 +8,6 @@
 #include "runtime/device/cpu/test/TinyProgram.h"
 
 #include <algorithm>
-#include <cstring>
 #include <initializer_list>
 
 namespace sluice::cpu {
@@ -28,205 +27,261 @@ constexpr int64_t quantizedFloats = SLUICE_QUANTIZED_ROW_FLOATS(hidden);
 enum : int64_t { TokenTable, PositionTable, Bias, Logits, FirstLayer };
 enum : int64_t { Query, Key, Value, Output, LayerWeights };
 
-/// A value: one row of floats for each row of a step, or for each output.
-struct Buffer {
-  int64_t offset, floats;
-  constexpr int64_t end() const { return offset + floats; }
+/// The buffers' numbers. Of outputs: Selected and those behind it.
+enum : int64_t {
+  H,
+  Q,
+  K,
+  V,
+  A,
+  Quantized,
+  CosSin,
+  Spare,
+  Selected,
+  Scores,
+  LowScores,
+  HighScores
 };
-constexpr Buffer H = {0, hidden};
-constexpr Buffer Q = {H.end(), hidden};
-constexpr Buffer K = {Q.end(), kvWidth};
-constexpr Buffer V = {K.end(), kvWidth};
-constexpr Buffer A = {V.end(), hidden};
-constexpr Buffer Quantized = {A.end(), quantizedFloats};
-constexpr Buffer CosSin = {Quantized.end(), headDim};
-constexpr Buffer Spare = {CosSin.end(), hidden};
-constexpr int64_t rowFloats = Spare.end();
 
-constexpr int64_t lowColumns = 32; ///< columns of a product that is cut in two
-constexpr Buffer Selected = {0, hidden};
-constexpr Buffer Scores = {Selected.end(), vocabSize};
-constexpr Buffer LowScores = {Scores.end(), lowColumns};
-constexpr Buffer HighScores = {LowScores.end(), vocabSize - lowColumns};
-constexpr int64_t outputFloats = HighScores.end();
+constexpr int64_t lowColumns = 32; ///< of a product that is cut in two
+constexpr int64_t highColumns = vocabSize - lowColumns;
 
-constexpr SluiceAttention attention = {heads, kvHeads, headDim, 40,
-                                       0.25f, 0,       nullptr};
+//===----------------------------------------------------------------------===//
+// Row kernels
+//===----------------------------------------------------------------------===//
 
-struct Share {
-  int64_t begin, end;
-};
-Share shareOf(int64_t count, int64_t thread, int64_t threads) {
-  return {count * thread / threads, count * (thread + 1) / threads};
+using Arguments = void *const *;
+
+float *floats(Arguments arguments, size_t number) {
+  return static_cast<float *>(arguments[number]);
 }
 
-/// The code that the compiler would emit: one step on one thread.
-struct TinyStep {
-  SluiceStep *step;
-  int64_t rows;
-  int64_t outputs;
-  float *arena;
-  int64_t rowCapacity;
-  int64_t outputCapacity;
-  int64_t thread;
-  int64_t threads;
-  bool checks;
-
-  using Buffers = std::initializer_list<Buffer>;
-
-  float *at(Buffer value) { return arena + value.offset * rowCapacity; }
-  float *out(Buffer value) {
-    return arena + rowFloats * rowCapacity + value.offset * outputCapacity;
-  }
-  Share share() { return shareOf(rows, thread, threads); }
-  Share outputShare() { return shareOf(outputs, thread, threads); }
-  void barrier() { sluice_barrier(step, thread); }
-
-  void linear(int64_t weight, const void *x, const float *bias, float *y,
-              int64_t columns, int64_t count, int64_t first = 0) {
-    sluice_linear(step, weight, x, bias, y, first, first + columns, count,
-                  thread, threads);
-  }
-
-  /// Returns false if no row is left.
-  bool checkpoint(Buffers rowValues, Buffers outputValues = {}) {
-    if (!checks)
-      return true;
-    int64_t living = sluice_checkpoint(step, thread);
-    if (living == 0 || living == rows)
-      return living != 0;
-    rows = living;
-    outputs = sluice_outputs(step);
-    for (Buffer value : rowValues)
-      sluice_move_rows(step, at(value), value.floats, thread, threads);
-    for (Buffer value : outputValues)
-      sluice_move_outputs(step, out(value), value.floats, thread, threads);
-    barrier();
-    return true;
-  }
-
-  void embed();
-  void rotate(float *x, int64_t headCount);
-  bool layer(int64_t number, int64_t cacheLayer);
-  bool scores();
-};
-
-void TinyStep::embed() {
-  // The position's embedding goes to Q, which is free at this time.
-  auto [begin, end] = share();
-  sluice_embed(step, TokenTable, 0, at(H), begin, end);
-  sluice_embed(step, PositionTable, 1, at(Q), begin, end);
+/// (token table, position table, h, q): h = both embeddings; the position's
+/// goes to q for a moment, which is free.
+void embed(SluiceStep *step, Arguments arguments, int64_t begin, int64_t end) {
+  float *h = floats(arguments, 2);
+  float *q = floats(arguments, 3);
+  sluice_embed(step, static_cast<SluiceTable *>(arguments[0]), 0, h, begin,
+               end);
+  sluice_embed(step, static_cast<SluiceTable *>(arguments[1]), 1, q, begin,
+               end);
   for (int64_t i = begin * hidden; i < end * hidden; ++i)
-    at(H)[i] += at(Q)[i];
+    h[i] += q[i];
+}
+
+/// (rope table, cosSin)
+void lookUpRotations(SluiceStep *step, Arguments arguments, int64_t begin,
+                     int64_t end) {
+  sluice_rope_table(step, static_cast<SluiceRopeTable *>(arguments[0]),
+                    floats(arguments, 1), begin, end);
 }
 
 /// Rotates pairs (i, i + headDim/2) of each head.
-void TinyStep::rotate(float *x, int64_t headCount) {
+void rotate(float *x, const float *cosSin, int64_t headCount, int64_t begin,
+            int64_t end) {
   constexpr int64_t half = headDim / 2;
-  auto [begin, end] = share();
   for (int64_t row = begin; row < end; ++row)
     for (int64_t head = 0; head < headCount; ++head)
       for (int64_t i = 0; i < half; ++i) {
         float *pair = x + (row * headCount + head) * headDim + i;
-        float cosine = at(CosSin)[row * headDim + i];
-        float sine = at(CosSin)[row * headDim + half + i];
+        float cosine = cosSin[row * headDim + i];
+        float sine = cosSin[row * headDim + half + i];
         float a = pair[0], b = pair[half];
         pair[0] = a * cosine - b * sine;
         pair[half] = a * sine + b * cosine;
       }
 }
 
-bool TinyStep::layer(int64_t number, int64_t cacheLayer) {
-  int64_t first = FirstLayer + number * LayerWeights;
-  linear(first + Query, at(H), nullptr, at(Q), hidden, rows);
-  linear(first + Key, at(H), nullptr, at(K), kvWidth, rows);
-  linear(first + Value, at(H), nullptr, at(V), kvWidth, rows);
-  barrier();
-  if (!checkpoint({H, Q, K, V, CosSin}))
-    return false;
-  rotate(at(Q), heads);
-  rotate(at(K), kvHeads);
-  barrier();
-  sluice_append(step, cacheLayer, at(K), at(V), rows, thread, threads);
-  barrier();
-  if (!checkpoint({H, Q, K, V, CosSin}))
-    return false;
-  // Computes attention twice, to check that each call computes all of it.
-  for (float *result : {at(Spare), at(A)}) {
-    sluice_attend(step, cacheLayer, at(Q), at(K), at(V), result, &attention,
-                  rows, thread, threads);
-    barrier();
-  }
-  if (!checkpoint({H, A, CosSin}))
-    return false;
-  auto [begin, end] = share();
-  sluice_quantize_rows(step, at(A), at(Quantized), hidden, begin, end);
-  barrier();
-  if (!checkpoint({H, Quantized, CosSin}))
-    return false;
-  linear(first + Output, at(Quantized), sluice_vector(step, Bias), at(Q),
-         hidden, rows);
-  barrier();
-  auto [from, to] = share();
-  for (int64_t i = from * hidden; i < to * hidden; ++i)
-    at(H)[i] += at(Q)[i];
-  barrier();
-  return true;
+/// (cosSin, q, k): rotates q and k in place.
+void rotateBoth(SluiceStep *, Arguments arguments, int64_t begin, int64_t end) {
+  rotate(floats(arguments, 1), floats(arguments, 0), heads, begin, end);
+  rotate(floats(arguments, 2), floats(arguments, 0), kvHeads, begin, end);
 }
 
-bool TinyStep::scores() {
-  auto [begin, end] = outputShare();
-  sluice_select_outputs(step, at(H), out(Selected), hidden, begin, end);
-  barrier();
-  if (!checks) {
-    linear(Logits, out(Selected), nullptr, out(Scores), vocabSize, outputs);
-    return true;
-  }
-  if (!checkpoint({}, {Selected}))
-    return false;
-  linear(Logits, out(Selected), nullptr, out(LowScores), lowColumns, outputs);
-  if (!checkpoint({}, {Selected, LowScores}))
-    return false;
-  linear(Logits, out(Selected), nullptr, out(HighScores), HighScores.floats,
-         outputs, lowColumns);
-  if (!checkpoint({}, {LowScores, HighScores}))
-    return false;
-  auto [from, to] = outputShare();
-  for (int64_t row = from; row < to; ++row) {
-    float *whole = out(Scores) + row * vocabSize;
-    std::copy_n(out(LowScores) + row * lowColumns, lowColumns, whole);
-    std::copy_n(out(HighScores) + row * HighScores.floats, HighScores.floats,
+/// (x, quantised x)
+void quantize(SluiceStep *step, Arguments arguments, int64_t begin,
+              int64_t end) {
+  sluice_quantize_rows(step, floats(arguments, 0), arguments[1], hidden, begin,
+                       end);
+}
+
+/// (x, h): h += x
+void add(SluiceStep *, Arguments arguments, int64_t begin, int64_t end) {
+  for (int64_t i = begin * hidden; i < end * hidden; ++i)
+    floats(arguments, 1)[i] += floats(arguments, 0)[i];
+}
+
+/// (h, selected)
+void select(SluiceStep *step, Arguments arguments, int64_t begin, int64_t end) {
+  sluice_select_outputs(step, floats(arguments, 0), floats(arguments, 1),
+                        hidden, begin, end);
+}
+
+/// (low scores, high scores, scores)
+void joinScores(SluiceStep *, Arguments arguments, int64_t begin, int64_t end) {
+  for (int64_t row = begin; row < end; ++row) {
+    float *whole = floats(arguments, 2) + row * vocabSize;
+    std::copy_n(floats(arguments, 0) + row * lowColumns, lowColumns, whole);
+    std::copy_n(floats(arguments, 1) + row * highColumns, highColumns,
                 whole + lowColumns);
   }
-  return true;
 }
 
-/// Computes layers `begin` .. `end` - 1, with what comes before the first and
-/// after the last layer.
-template <int64_t begin, int64_t end, bool checks>
-void stepTiny(SluiceStep *step, int64_t rows, int64_t outputs, float *arena,
-              int64_t rowCapacity, int64_t outputCapacity, int64_t thread,
-              int64_t threads) {
-  TinyStep tiny = {step,           rows,   outputs, arena, rowCapacity,
-                   outputCapacity, thread, threads, checks};
-  auto [rowBegin, rowEnd] = tiny.share();
-  if (begin == 0)
-    tiny.embed();
-  else
-    sluice_receive_rows(step, tiny.at(H), hidden, rowBegin, rowEnd);
-  sluice_rope_table(step, 0, tiny.at(CosSin), rowBegin, rowEnd);
-  tiny.barrier();
-  if (!tiny.checkpoint({H, CosSin}))
-    return;
-  for (int64_t layer = begin; layer < end; ++layer)
-    if (!tiny.layer(layer, layer - begin))
-      return;
-  if (end == layers) {
-    tiny.scores();
-    return;
+/// (h)
+void receive(SluiceStep *step, Arguments arguments, int64_t begin,
+             int64_t end) {
+  sluice_receive_rows(step, floats(arguments, 0), hidden, begin, end);
+}
+
+/// (h)
+void send(SluiceStep *step, Arguments arguments, int64_t begin, int64_t end) {
+  sluice_send_rows(step, floats(arguments, 0), hidden, begin, end);
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+using device::KernelArgument;
+using device::RecordKind;
+
+/// Writes a step down as the compiler would.
+class PlanWriter {
+public:
+  /// With `checks` there are checkpoints at every kind of place.
+  PlanWriter(CpuProgram &program, bool checks)
+      : program(program), plan(program.step), checks(checks) {
+    plan = {};
+    program.kernels.clear();
+    program.rowFloats =
+        addBuffers(RecordKind::Rows, {hidden, hidden, kvWidth, kvWidth, hidden,
+                                      quantizedFloats, headDim, hidden});
+    program.outputFloats = addBuffers(
+        RecordKind::Outputs, {hidden, vocabSize, lowColumns, highColumns});
+    program.logitsOffset = plan.buffers[Scores].place;
+    plan.attentions = {{heads, 40, 0.25f, 0, {}}};
   }
-  auto [first, last] = tiny.share();
-  sluice_send_rows(step, tiny.at(H), hidden, first, last);
+
+  void begin(bool embeds) {
+    if (embeds)
+      addRows(embed, {weight(TokenTable), weight(PositionTable), buffer(H),
+                      buffer(Q)});
+    else
+      addRows(receive, {buffer(H)});
+    addRows(lookUpRotations,
+            {{KernelArgument::Kind::RopeTable, 0}, buffer(CosSin)});
+    barrier();
+    checkpoint({H, CosSin});
+  }
+
+  void addLayer(int64_t number, int64_t cache) {
+    int64_t first = FirstLayer + number * LayerWeights;
+    addProduct(H, first + Query, Q, hidden);
+    addProduct(H, first + Key, K, kvWidth);
+    addProduct(H, first + Value, V, kvWidth);
+    barrier();
+    checkpoint({H, Q, K, V, CosSin});
+    addRows(rotateBoth, {buffer(CosSin), buffer(Q), buffer(K)});
+    barrier();
+    plan.tasks.emplace_back(device::AppendTask{K, V, cache});
+    barrier();
+    checkpoint({H, Q, K, V, CosSin});
+    // Twice, for nothing but to see that each time all of it is computed.
+    for (int64_t result : {Spare, A}) {
+      plan.tasks.emplace_back(device::AttendTask{Q, result, cache, 0});
+      barrier();
+    }
+    checkpoint({H, A, CosSin});
+    addRows(quantize, {buffer(A), buffer(Quantized)});
+    barrier();
+    checkpoint({H, Quantized, CosSin});
+    addProduct(Quantized, first + Output, Q, hidden, Bias);
+    barrier();
+    addRows(add, {buffer(Q), buffer(H)});
+    barrier();
+  }
+
+  void addScores() {
+    addRows(select, {buffer(H), buffer(Selected)}, RecordKind::Outputs);
+    barrier();
+    if (!checks)
+      return addScoresOf(Scores, 0, vocabSize);
+    checkpoint({Selected});
+    addScoresOf(LowScores, 0, lowColumns);
+    checkpoint({Selected, LowScores});
+    addScoresOf(HighScores, lowColumns, vocabSize);
+    checkpoint({LowScores, HighScores});
+    addRows(joinScores, {buffer(LowScores), buffer(HighScores), buffer(Scores)},
+            RecordKind::Outputs);
+  }
+
+  void addSend() { addRows(send, {buffer(H)}); }
+
+private:
+  static KernelArgument buffer(int64_t number) {
+    return {KernelArgument::Kind::Buffer, number};
+  }
+  static KernelArgument weight(int64_t number) {
+    return {KernelArgument::Kind::Weight, number};
+  }
+
+  /// One behind the other; the floats that they take.
+  int64_t addBuffers(RecordKind kind, std::initializer_list<int64_t> widths) {
+    int64_t place = 0;
+    for (int64_t width : widths) {
+      plan.buffers.push_back({kind, width, place});
+      place += (width + 15) / 16 * 16;
+    }
+    return place;
+  }
+
+  void addRows(SluiceRowKernel kernel, std::vector<KernelArgument> arguments,
+               RecordKind kind = RecordKind::Rows) {
+    auto found = std::ranges::find(program.kernels, kernel);
+    auto number = static_cast<int64_t>(found - program.kernels.begin());
+    if (found == program.kernels.end()) {
+      plan.kernelNames.push_back("kernel" + std::to_string(number));
+      program.kernels.push_back(kernel);
+    }
+    plan.tasks.emplace_back(
+        device::RowLoopTask{kind, number, std::move(arguments)});
+  }
+
+  void addProduct(int64_t input, int64_t weight, int64_t output,
+                  int64_t columns, int64_t bias = device::noOperand) {
+    plan.tasks.emplace_back(device::ProductTask{RecordKind::Rows, input, weight,
+                                                bias, output, 0, columns});
+  }
+
+  void addScoresOf(int64_t output, int64_t first, int64_t end) {
+    plan.tasks.emplace_back(device::ProductTask{RecordKind::Outputs, Selected,
+                                                Logits, device::noOperand,
+                                                output, first, end});
+  }
+
+  void barrier() { plan.tasks.emplace_back(device::BarrierTask()); }
+
+  void checkpoint(std::vector<int64_t> buffers) {
+    if (checks)
+      plan.tasks.emplace_back(device::CheckpointTask{std::move(buffers)});
+  }
+
+  CpuProgram &program;
+  device::StepPlan &plan;
+  const bool checks;
+};
+
+/// Layers `begin` .. `end` - 1, with what comes before the first and behind the
+/// last.
+void planStep(CpuProgram &program, int64_t begin, int64_t end, bool checks) {
+  PlanWriter writer(program, checks);
+  writer.begin(/*embeds=*/begin == 0);
+  for (int64_t layer = begin; layer < end; ++layer)
+    writer.addLayer(layer, layer - begin);
+  if (end == layers)
+    writer.addScores();
+  else
+    writer.addSend();
 }
 
 constexpr size_t lineBytes = 64;
@@ -285,12 +340,9 @@ TinyProgram::TinyProgram(Isa isa) {
   for (int64_t i = 0; i < headDim / 2; ++i)
     table.inverseFrequencies.push_back(1.0f / static_cast<float>(1 << i));
   description.ropeTables.push_back(table);
-  description.step = stepTiny<0, layers, false>;
+  planStep(description, 0, layers, /*checks=*/false);
   description.isa = isa;
   description.hiddenSize = hidden;
-  description.rowFloats = rowFloats;
-  description.outputFloats = outputFloats;
-  description.logitsOffset = Scores.offset;
   description.vocabSize = vocabSize;
   description.contextLength = contextLength;
 }
@@ -301,19 +353,18 @@ CpuProgram TinyProgram::program(TinyPart part) const {
   case TinyPart::Whole:
     break;
   case TinyPart::WholeWithCheckpoints:
-    program.step = stepTiny<0, layers, true>;
+    planStep(program, 0, layers, /*checks=*/true);
     break;
   case TinyPart::FirstStage:
-    program.step = stepTiny<0, 1, true>;
+    planStep(program, 0, 1, /*checks=*/true);
     program.caches.pop_back();
     program.hasOutput = false;
-    program.outputFloats = program.logitsOffset = 0;
     break;
   case TinyPart::SecondStage:
-    program.step = stepTiny<1, layers, true>;
+    planStep(program, 1, layers, /*checks=*/true);
     program.caches.pop_back();
     program.hasEmbedding = false;
-    // This table is looked up by token, and the stage knows no tokens.
+    // That table is looked up by token, of which this stage knows none.
     program.weights[TokenTable] = program.weights[PositionTable];
     break;
   }

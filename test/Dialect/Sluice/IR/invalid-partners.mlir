@@ -160,12 +160,24 @@ sluice.program @main step @step cuda {
 sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
 sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
 sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
-func.func private @step()
+func.func private @kernel(!llvm.ptr, !llvm.ptr, index, index)
+sluice.step @step(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernel writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
 // program_c13: programs for a CPU have none
 // expected-error @+1 {{has a partner of @w, which is not a linear use for cuda}}
 sluice.program @main step @step cpu avx2 {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
-  row_floats = 64, output_floats = 64, logits_offset = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0,
+  has_embedding = false, has_output = false,
   caches = [], rope_tables = [],
   weights = [#sluice.weight_use<@w, linear, partner @v>, #sluice.weight_use<@v, linear>]}

@@ -5,7 +5,7 @@
 func.func private @main_step()
 // program_c4: without output
 // expected-error @+1 {{has an offset of logits, but no output}}
-sluice.program @main step @main_step cpu avx2 {
+sluice.program @main step @main_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 16, caches = [],
@@ -16,7 +16,7 @@ sluice.program @main step @main_step cpu avx2 {
 func.func private @main_step()
 // program_c7
 // expected-error @+1 {{has a negative first layer or number of checkpoints}}
-sluice.program @main step @main_step cpu avx2 {
+sluice.program @main step @main_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -27,7 +27,7 @@ sluice.program @main step @main_step cpu avx2 {
 func.func private @main_step()
 // program_c7: with the embedding
 // expected-error @+1 {{has the embedding, but starts with layer 2}}
-sluice.program @main step @main_step cpu avx2 {
+sluice.program @main step @main_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -38,7 +38,7 @@ sluice.program @main step @main_step cpu avx2 {
 func.func private @main_step()
 // program_c8
 // expected-error @+1 {{has costs for 2 row counts, expected 10}}
-sluice.program @main step @main_step cpu avx2 {
+sluice.program @main step @main_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -49,7 +49,7 @@ sluice.program @main step @main_step cpu avx2 {
 func.func private @main_step()
 // program_c8: step_rows
 // expected-error @+1 {{step_rows must be positive, got 0}}
-sluice.program @main step @main_step cpu avx2 {
+sluice.program @main step @main_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -60,7 +60,7 @@ sluice.program @main step @main_step cpu avx2 {
 func.func private @main_step()
 // program_c9
 // expected-error @+1 {{@r0 is not a sluice.rank}}
-sluice.program @main step @main_step cpu avx2 {
+sluice.program @main step @main_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -73,19 +73,19 @@ sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
 func.func private @a_step()
 func.func private @b_step()
 func.func private @d_step()
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0,
   has_output = false}
-sluice.program @b step @b_step cpu avx2 {
+sluice.program @b step @b_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r1,
   has_embedding = false, first_layer = 2}
-sluice.program @d step @d_step cpu avx2 {
+sluice.program @d step @d_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -101,19 +101,19 @@ sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
 func.func private @a_step()
 func.func private @b_step()
 func.func private @d_step()
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0,
   has_output = false}
-sluice.program @b step @b_step cpu avx2 {
+sluice.program @b step @b_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r1,
   has_embedding = false, first_layer = 2}
-sluice.program @d step @d_step cpu avx2 {
+sluice.program @d step @d_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -129,19 +129,19 @@ sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
 func.func private @a_step()
 func.func private @b_step()
 func.func private @d_step()
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0,
   has_output = false}
-sluice.program @b step @b_step cpu avx2 {
+sluice.program @b step @b_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r1,
   has_embedding = false, first_layer = 2}
-sluice.program @d step @d_step cpu avx2 {
+sluice.program @d step @d_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -157,19 +157,19 @@ sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
 func.func private @a_step()
 func.func private @b_step()
 func.func private @d_step()
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0,
   has_output = false}
-sluice.program @b step @b_step cpu avx2 {
+sluice.program @b step @b_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r1,
   has_embedding = false, first_layer = 2}
-sluice.program @d step @d_step cpu avx2 {
+sluice.program @d step @d_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -182,7 +182,7 @@ sluice.deployment head(@r0) stages [@a, @a]
 
 func.func private @a_step()
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -198,19 +198,19 @@ sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
 func.func private @a_step()
 func.func private @b_step()
 func.func private @d_step()
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0,
   has_output = false}
-sluice.program @b step @b_step cpu avx2 {
+sluice.program @b step @b_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r1,
   has_embedding = false, first_layer = 2}
-sluice.program @d step @d_step cpu avx2 {
+sluice.program @d step @d_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -226,19 +226,19 @@ sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
 func.func private @a_step()
 func.func private @b_step()
 func.func private @d_step()
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0,
   has_output = false}
-sluice.program @b step @b_step cpu avx2 {
+sluice.program @b step @b_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r1,
   has_embedding = false, first_layer = 3}
-sluice.program @d step @d_step cpu avx2 {
+sluice.program @d step @d_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -254,19 +254,19 @@ sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
 func.func private @a_step()
 func.func private @b_step()
 func.func private @d_step()
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0,
   has_output = false}
-sluice.program @b step @b_step cpu avx2 {
+sluice.program @b step @b_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 16,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r1,
   has_embedding = false, first_layer = 2}
-sluice.program @d step @d_step cpu avx2 {
+sluice.program @d step @d_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -282,19 +282,19 @@ sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
 func.func private @a_step()
 func.func private @b_step()
 func.func private @d_step()
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0,
   has_output = false}
-sluice.program @b step @b_step cpu avx2 {
+sluice.program @b step @b_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r1,
   has_embedding = false, first_layer = 2}
-sluice.program @d step @d_step cpu avx2 {
+sluice.program @d step @d_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -311,19 +311,19 @@ sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
 func.func private @a_step()
 func.func private @b_step()
 func.func private @d_step()
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0,
   has_output = false}
-sluice.program @b step @b_step cpu avx2 {
+sluice.program @b step @b_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r1,
   has_embedding = false, first_layer = 2}
-sluice.program @d step @d_step cpu avx2 {
+sluice.program @d step @d_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -340,19 +340,19 @@ sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
 func.func private @a_step()
 func.func private @b_step()
 func.func private @d_step()
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0,
   has_output = false}
-sluice.program @b step @b_step cpu avx2 {
+sluice.program @b step @b_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r1,
   has_embedding = false, first_layer = 2}
-sluice.program @d step @d_step cpu avx2 {
+sluice.program @d step @d_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -369,19 +369,19 @@ sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
 func.func private @a_step()
 func.func private @b_step()
 func.func private @d_step()
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0,
   has_output = false}
-sluice.program @b step @b_step cpu avx2 {
+sluice.program @b step @b_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r1,
   has_embedding = false, first_layer = 2}
-sluice.program @d step @d_step cpu avx2 {
+sluice.program @d step @d_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -397,19 +397,19 @@ sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
 func.func private @a_step()
 func.func private @b_step()
 func.func private @d_step()
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0,
   has_output = false}
-sluice.program @b step @b_step cpu avx2 {
+sluice.program @b step @b_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r1,
   has_embedding = false, first_layer = 2}
-sluice.program @d step @d_step cpu avx2 {
+sluice.program @d step @d_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -424,12 +424,12 @@ sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
 func.func private @a_step()
 func.func private @b_step()
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0, members = 2}
-sluice.program @b step @b_step cpu avx2 {
+sluice.program @b step @b_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -444,12 +444,12 @@ sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
 func.func private @a_step()
 func.func private @b_step()
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0, members = 2}
-sluice.program @b step @b_step cpu avx2 {
+sluice.program @b step @b_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -464,12 +464,12 @@ sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
 func.func private @a_step()
 func.func private @b_step()
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0, members = 2}
-sluice.program @b step @b_step cpu avx2 {
+sluice.program @b step @b_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 3,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -484,12 +484,12 @@ sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
 func.func private @a_step()
 func.func private @b_step()
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0, members = 2}
-sluice.program @b step @b_step cpu avx2 {
+sluice.program @b step @b_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -504,12 +504,12 @@ sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
 func.func private @a_step()
 func.func private @b_step()
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0, members = 2}
-sluice.program @b step @b_step cpu avx2 {
+sluice.program @b step @b_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],

@@ -3,7 +3,49 @@
 // Descriptions of emitted code that contradict the module or themselves.
 
 // program_c1
-// expected-error @+1 {{names a step function @step that the module does not have}}
+// expected-error @+1 {{names a step @step that the module does not have}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = []}
+
+// -----
+
+func.func private @kernel(!llvm.ptr, !llvm.ptr, index, index)
+sluice.step @step(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0} {
+  %x = sluice.buffer : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernel writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+// program_c1: memory is not assigned
+// expected-error @+1 {{names the step @step, which has no arena}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = []}
+
+// -----
+
+sluice.step @step(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+// program_c1: nothing computes the loop
+// expected-error @+1 {{names the step @step, which has a row loop without kernel}}
 sluice.program @main step @step cpu avx2 {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
@@ -15,7 +57,7 @@ sluice.program @main step @step cpu avx2 {
 func.func private @step()
 // program_c2: no such weight
 // expected-error @+1 {{uses @w, which is not a sluice.weight}}
-sluice.program @main step @step cpu avx2 {
+sluice.program @main step @step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -28,7 +70,7 @@ sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
 sluice.weight @w in @f0 at 0 stored f32 : tensor<8x8xf32>
 // program_c2: a matrix is no vector
 // expected-error @+1 {{uses @w of type 'tensor<8x8xf32>' as vector}}
-sluice.program @main step @step cpu avx2 {
+sluice.program @main step @step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -41,7 +83,7 @@ sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
 sluice.weight @w in @f0 at 0 stored f32 : tensor<8x8xf32>
 // program_c2: tables are not transposed
 // expected-error @+1 {{transposes @w, which is not used as linear}}
-sluice.program @main step @step cpu avx2 {
+sluice.program @main step @step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -52,7 +94,7 @@ sluice.program @main step @step cpu avx2 {
 func.func private @step()
 // program_c3: sizes of the model
 // expected-error @+1 {{has a vocabulary, context or hidden size that is not positive}}
-sluice.program @main step @step cpu avx2 {
+sluice.program @main step @step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = -8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -63,7 +105,7 @@ sluice.program @main step @step cpu avx2 {
 func.func private @step()
 // program_c3: sizes of the arena
 // expected-error @+1 {{has a negative number of layers or arena size}}
-sluice.program @main step @step cpu avx2 {
+sluice.program @main step @step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = -16, output_floats = 32, logits_offset = 0, caches = [],
@@ -74,7 +116,7 @@ sluice.program @main step @step cpu avx2 {
 func.func private @step()
 // program_c4
 // expected-error @+1 {{has logits outside of the output part of the arena}}
-sluice.program @main step @step cpu avx2 {
+sluice.program @main step @step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 16, caches = [],
@@ -85,7 +127,7 @@ sluice.program @main step @step cpu avx2 {
 func.func private @step()
 // program_c5
 // expected-error @+1 {{has a cache of type 'i32'}}
-sluice.program @main step @step cpu avx2 {
+sluice.program @main step @step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [i32],
@@ -96,7 +138,7 @@ sluice.program @main step @step cpu avx2 {
 func.func private @step()
 // program_c6
 // expected-error @+1 {{has arena sizes that are not multiples of 16}}
-sluice.program @main step @step cpu avx2 {
+sluice.program @main step @step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 17, output_floats = 32, logits_offset = 0, caches = [],
@@ -148,14 +190,26 @@ sluice.program @main step @step cuda {
 
 // -----
 
-func.func private @step()
+func.func private @kernel(!llvm.ptr, !llvm.ptr, index, index)
+sluice.step @step(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernel writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
 // program_c10: programs for a CPU have none
 // expected-error @+1 {{is for a CPU and has a counterpart}}
 sluice.program @main step @step cpu avx2 {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
-  rope_tables = [], weights = [], counterpart = @main}
+  rope_tables = [], weights = [], counterpart = @main,
+  has_embedding = false, has_output = false}
 
 // -----
 
@@ -175,7 +229,7 @@ sluice.program @main step @step cuda {
 func.func private @step()
 // program_c11
 // expected-error @+1 {{is of a group of 0 members, expected 1 to 256}}
-sluice.program @main step @step cpu avx2 {
+sluice.program @main step @step cuda {
   architecture = "a", model_name = "m", vocab_size = 32, context_length = 8,
   eos_tokens = array<i64>, hidden_size = 16, layers = 0, row_floats = 16,
   output_floats = 32, logits_offset = 0, caches = [], rope_tables = [],
@@ -189,7 +243,7 @@ sluice.slice @s of @w rows 0 to 8 : tensor<8x8xf32>
 func.func private @step()
 // program_c2: of a slice
 // expected-error @+1 {{looks rows up in @s, which is a part of a weight}}
-sluice.program @main step @step cpu avx2 {
+sluice.program @main step @step cuda {
   architecture = "a", model_name = "m", vocab_size = 32, context_length = 8,
   eos_tokens = array<i64>, hidden_size = 16, layers = 0, row_floats = 16,
   output_floats = 32, logits_offset = 0, caches = [], rope_tables = [],
@@ -205,7 +259,7 @@ sluice.slice @part of @w rows 0 to 64 : tensor<64x128x!sluice.block<e4m3>>
 func.func private @step()
 // program_c2: tables have no scales apart
 // expected-error @+1 {{uses @w, whose scales lie apart, as rows: only products of its rows can}}
-sluice.program @main step @step cpu avx2 {
+sluice.program @main step @step cuda {
   architecture = "a", model_name = "m", vocab_size = 32, context_length = 8,
   eos_tokens = array<i64>, hidden_size = 16, layers = 0, row_floats = 16,
   output_floats = 32, logits_offset = 0, caches = [], rope_tables = [],
@@ -221,8 +275,214 @@ sluice.slice @part of @w rows 0 to 64 : tensor<64x128x!sluice.block<e4m3>>
 func.func private @step()
 // program_c2: products of columns neither, here of a part
 // expected-error @+1 {{uses @part, whose scales lie apart, as transposed: only products of its rows can}}
-sluice.program @main step @step cpu avx2 {
+sluice.program @main step @step cuda {
   architecture = "a", model_name = "m", vocab_size = 32, context_length = 8,
   eos_tokens = array<i64>, hidden_size = 16, layers = 0, row_floats = 16,
   output_floats = 32, logits_offset = 0, caches = [], rope_tables = [],
   weights = [#sluice.weight_use<@part, linear, transposed>]}
+
+// -----
+
+func.func private @kernel(!llvm.ptr, !llvm.ptr, index, index)
+sluice.step @step(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernel writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+// program_c14: level
+// expected-error @+1 {{has another level than its step @step}}
+sluice.program @main step @step cpu avx512 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], has_embedding = false, has_output = false}
+
+// -----
+
+func.func private @kernel(!llvm.ptr, !llvm.ptr, index, index)
+sluice.step @step(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernel writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+// program_c14: arena
+// expected-error @+1 {{has another arena than its step @step}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 32, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], has_embedding = false, has_output = false}
+
+// -----
+
+func.func private @kernel(!llvm.ptr, !llvm.ptr, index, index)
+sluice.step @step(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernel writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+// program_c14: arena
+// expected-error @+1 {{has another arena than its step @step}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 48, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], has_embedding = false, has_output = false}
+
+// -----
+
+func.func private @kernel(!llvm.ptr, !llvm.ptr, index, index)
+sluice.step @step(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernel writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+// program_c14: members
+// expected-error @+1 {{has another members than its step @step}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], members = 2, has_embedding = false, has_output = false}
+
+// -----
+
+func.func private @kernel(!llvm.ptr, !llvm.ptr, index, index)
+sluice.step @step(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernel writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+// program_c14: checkpoints
+// expected-error @+1 {{has another checkpoints than its step @step}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], checkpoints = 1, has_embedding = false, has_output = false}
+
+// -----
+
+func.func private @kernel(!llvm.ptr, !llvm.ptr, index, index)
+sluice.step @step(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernel writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+// program_c14: output
+// expected-error @+1 {{has another output than its step @step}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = [], has_embedding = false}
+
+// -----
+
+func.func private @kernel(!llvm.ptr, !llvm.ptr, index, index)
+sluice.step @step(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernel writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+// program_c14: caches
+// expected-error @+1 {{has another caches than its step @step}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [!sluice.cache<kv_heads = 2, head_dim = 16>],
+  rope_tables = [], weights = [], has_embedding = false, has_output = false}
+
+// -----
+
+func.func private @kernel(!llvm.ptr, !llvm.ptr, index, index)
+sluice.step @step(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernel writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+// program_c14: rope tables
+// expected-error @+1 {{has another rope tables than its step @step}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [#sluice.rope_table<inverse = [1.0], factor = 1.0>], weights = [], has_embedding = false, has_output = false}
+
+// -----
+
+func.func private @kernel(!llvm.ptr, !llvm.ptr, index, index)
+sluice.step @step(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  %y = sluice.buffer at 0 : !sluice.buffer<outputs, 16>
+  sluice.task.rows rows kernel @kernel writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.barrier
+  sluice.task.rows outputs kernel @kernel
+      reads(%i = %x : !sluice.buffer<rows, 16>)
+      writes(%y : !sluice.buffer<outputs, 16>) {
+    %r = sluice.select_outputs %i, %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %y : !sluice.buffer<outputs, 16>
+}
+// program_c14: where the logits lie
+// expected-error @+1 {{has another logits than its step @step}}
+sluice.program @main step @step cpu avx2 {
+  architecture = "llama", model_name = "m", vocab_size = 16,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 16, caches = [],
+  rope_tables = [], weights = [], has_embedding = false}

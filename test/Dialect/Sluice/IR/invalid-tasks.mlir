@@ -496,3 +496,53 @@ sluice.step @main(%batch: !sluice.batch) target #sluice.cuda attributes {
   sluice.task.sample %x : !sluice.buffer<rows, 64>
   sluice.results %x : !sluice.buffer<rows, 64>
 }
+
+// -----
+
+// rows_c5: the runtime needs no kernel
+func.func private @k()
+sluice.step @main(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
+    architecture = "t", model_name = "t", vocab_size = 100,
+    context_length = 128, eos_tokens = array<i64>, hidden_size = 64,
+    layers = 1} {
+  %x = sluice.buffer : !sluice.buffer<rows, 64>
+  // expected-error @+1 {{is done by the runtime, and has a kernel}}
+  sluice.task.rows rows runtime kernel @k
+      writes(%x : !sluice.buffer<rows, 64>) {
+    %r = sluice.received_rows %batch : tensor<?x64xf32>
+    sluice.task.yield %r : tensor<?x64xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 64>
+}
+
+// -----
+
+// rows_c6: there is no such function
+sluice.step @main(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
+    architecture = "t", model_name = "t", vocab_size = 100,
+    context_length = 128, eos_tokens = array<i64>, hidden_size = 64,
+    layers = 1} {
+  %x = sluice.buffer : !sluice.buffer<rows, 64>
+  // expected-error @+1 {{has the kernel @k, which is no function of the module}}
+  sluice.task.rows rows kernel @k writes(%x : !sluice.buffer<rows, 64>) {
+    %r = sluice.received_rows %batch : tensor<?x64xf32>
+    sluice.task.yield %r : tensor<?x64xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 64>
+}
+
+// -----
+
+// rows_c6: a step is none
+sluice.step @main(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
+    architecture = "t", model_name = "t", vocab_size = 100,
+    context_length = 128, eos_tokens = array<i64>, hidden_size = 64,
+    layers = 1} {
+  %x = sluice.buffer : !sluice.buffer<rows, 64>
+  // expected-error @+1 {{has the kernel @main, which is no function of the module}}
+  sluice.task.rows rows kernel @main writes(%x : !sluice.buffer<rows, 64>) {
+    %r = sluice.received_rows %batch : tensor<?x64xf32>
+    sluice.task.yield %r : tensor<?x64xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 64>
+}

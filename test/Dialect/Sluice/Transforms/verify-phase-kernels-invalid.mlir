@@ -15,7 +15,7 @@ func.func @step(%x: tensor<?x8xf32>) {
   %y = sluice.add %x, %x : tensor<?x8xf32>
   return
 }
-sluice.program @main step @step cpu avx2 {
+sluice.program @main step @step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -28,7 +28,7 @@ func.func @step(%x: tensor<8xf32>) {
   %y = tensor.cast %x : tensor<8xf32> to tensor<?xf32>
   return
 }
-sluice.program @main step @step cpu avx2 {
+sluice.program @main step @step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -40,12 +40,12 @@ sluice.program @main step @step cpu avx2 {
 module {
 func.func private @a_step()
 func.func private @b_step()
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = []}
-sluice.program @b step @b_step cpu avx2 {
+sluice.program @b step @b_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -56,13 +56,13 @@ sluice.program @b step @b_step cpu avx2 {
 
 func.func private @a_step()
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
-// expected-error @+1 {{has the step function @a_step, as @a has}}
-sluice.program @b step @a_step cpu avx2 {
+// expected-error @+1 {{has the step @a_step, as @a has}}
+sluice.program @b step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -74,13 +74,13 @@ sluice.deployment head(@r0) stages [@a] draft(@b) placement(head) depth 1 width 
 func.func private @a_step()
 func.func private @b_step()
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
 // expected-error @+1 {{has no place in the sluice.deployment}}
-sluice.program @b step @b_step cpu avx2 {
+sluice.program @b step @b_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -92,7 +92,7 @@ sluice.deployment head(@r0) stages [@a]
 func.func private @a_step()
 // expected-error @+1 {{has the index 7, expected 0}}
 sluice.rank @r0 index 7 on(#sluice.place<node = "n0", device = 0>)
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -105,7 +105,7 @@ func.func private @a_step()
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 // expected-error @+1 {{has the index 0, expected 1}}
 sluice.rank @r1 index 0 on(#sluice.place<node = "n1", device = 0>)
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
@@ -118,9 +118,31 @@ func.func private @a_step()
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 // expected-error @+1 {{has no role: nothing is at it}}
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
-sluice.program @a step @a_step cpu avx2 {
+sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], rank = @r0}
 sluice.deployment head(@r0) stages [@a]
+
+// -----
+
+func.func private @a_step()
+sluice.program @a step @a_step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
+  rope_tables = [], weights = []}
+func.func private @kernel(!llvm.ptr, !llvm.ptr, index, index)
+// expected-error @+1 {{is the step of no sluice.program}}
+sluice.step @step(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernel writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}

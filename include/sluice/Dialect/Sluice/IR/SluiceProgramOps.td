@@ -93,8 +93,9 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
     converted to code. It holds what the runtime must know to run that code, all
     of which ends in the executable's descriptor:
 
-    - `step` is the emitted step function, and `cpu` what it was built for; or
-      the `sluice.graph`, where the program is for `cuda`.
+    - `step` is the `sluice.step` whose row loops have kernels, and `cpu` what
+      these were built for; or the `sluice.graph`, where the program is for
+      `cuda`.
     - `counterpart` is the program of the same ops for a CPU, where a program
       for `cuda` stands beside one; the two are one in the plan.
     - `architecture`, `model_name`, `vocab_size`, `context_length` and
@@ -115,7 +116,7 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
       `sluice.deployment`.
 
     ```mlir
-    sluice.program @main step @sluice_program_step cpu avx512 {
+    sluice.program @main step @main_step cpu avx512 {
       architecture = "llama", model_name = "demo", vocab_size = 4096,
       context_length = 1024, eos_tokens = array<i64: 2>, hidden_size = 256,
       layers = 1, row_floats = 2048, output_floats = 4352, logits_offset = 256,
@@ -137,8 +138,9 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
     ```
 
     Constraints:
-    - (C1) `step` names a function of the module, or for `cuda` a
-      `sluice.graph` or the function that it became.
+    - (C1) `step` names a `sluice.step` with an arena, all of whose row loops
+      have kernels; or for `cuda` a `sluice.graph` or the function that it
+      became.
     - (C2) every weight use names a `sluice.weight` or `sluice.slice` of the
       module; a `vector` has rank 1, the others rank 2; only `linear` is
       transposed, and `rows` are those of a weight; a weight whose scales lie
@@ -167,6 +169,8 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
     - (C13) a partner is another weight of the same type, stored in the same
       format, whose own use in the list is the same, but has no partner; it is
       that of one weight. Only `linear` uses of a program for `cuda` have one.
+    - (C14) a program for a CPU has the level, arena, members, checkpoints,
+      output, place of the logits, caches and rope tables of its step.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$step,
                        OptionalAttr<Sluice_CpuLevel>:$cpu, StrAttr:$architecture,

@@ -27,7 +27,8 @@ def Sluice_ExchangeKind : Sluice_Enum<"ExchangeKind",
 let opDocGroup = Sluice_TaskOps in {
 
 def Sluice_TaskRowsOp : Sluice_TaskOp<"rows", [
-    AttrSizedOperandSegments, SingleBlock]> {
+    AttrSizedOperandSegments, SingleBlock,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "row-wise ops, executed for one row after the other";
   let description = [{
     The body is what is done for each row of the domain, as row-wise ops on the
@@ -39,7 +40,9 @@ def Sluice_TaskRowsOp : Sluice_TaskOp<"rows", [
     The batch is used from outside.
 
     With `runtime` the runtime does the one op of the body by itself, and no code
-    is generated for it.
+    is generated for it. A conversion generates code for other bodies: `kernel`
+    then names the function that does what the body says. It takes a pointer for
+    each operand of the task, in their order.
 
     ```mlir
     sluice.task.rows rows reads(%x = %h : !sluice.buffer<rows, 64>)
@@ -61,9 +64,11 @@ def Sluice_TaskRowsOp : Sluice_TaskOp<"rows", [
     - (C3) buffers that are written are of the task's domain; so are those that
       are read, but by `sluice.select_outputs`, which reads rows.
     - (C4) no buffer is read twice, written twice, or read and written.
-    - (C5) with `runtime` the body has one op.
+    - (C5) with `runtime` the body has one op, and the task no `kernel`.
+    - (C6) `kernel` names a function of the module.
   }];
   let arguments = (ins Sluice_ValueDomain:$domain, UnitAttr:$runtime,
+                       OptionalAttr<FlatSymbolRefAttr>:$kernel,
                        Variadic<Sluice_BufferType>:$reads,
                        Variadic<AnyType>:$weights,
                        Variadic<Sluice_BufferType>:$writes,
@@ -89,6 +94,9 @@ def Sluice_TaskRowsOp : Sluice_TaskOp<"rows", [
       return getBody().getArguments().drop_front(getReads().size());
     }
     TaskYieldOp getYield();
+    /// The operand in which an op of the body finds rows, weights or a table,
+    /// or to which it writes rows; nothing for rows that stay in registers.
+    ::std::optional<unsigned> getOperandNumber(::mlir::Value value);
     /// The ops of the body but for the one that ends it.
     auto getRowOps() { return getBody().front().without_terminator(); }
     /// What a weight of an op of the body stands for outside of it: the result
@@ -245,6 +253,10 @@ def Sluice_TaskAttendOp : Sluice_TaskOp<"attend", [
     qualified(type($output))
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// One slope for each of the task's heads; none without `alibi`.
+    ::llvm::SmallVector<float> getSlopes();
+  }];
 }
 
 def Sluice_TaskExchangeOp : Sluice_TaskOp<"exchange"> {

@@ -1,0 +1,22 @@
+//===- StepPlanBuilder.h - a planned step as data -------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_LIB_TARGET_STEPPLANBUILDER_H
+#define SLUICE_LIB_TARGET_STEPPLANBUILDER_H
+
+#include "runtime/device/StepPlan.h"
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
+
+namespace sluice {
+
+/// Returns the step of a program for a CPU as its executor takes it. Weights,
+/// caches and rope tables are numbered as `program` lists them.
+device::StepPlan buildStepPlan(ir::StepOp step, ir::ProgramOp program);
+
+} // namespace sluice
+
+#endif // SLUICE_LIB_TARGET_STEPPLANBUILDER_H

@@ -1,0 +1,198 @@
+//===- StepPlan.cpp - a step as a list of tasks ---------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/ProgramShape.h"
+
+#include <cmath>
+
+using namespace sluice;
+using namespace sluice::device;
+
+namespace {
+
+constexpr int64_t placeUnit = 16; // floats
+/// Far above any model, and low enough that sums of two of them do not
+/// overflow.
+constexpr int64_t maxFloats = int64_t{1} << 40;
+constexpr int64_t maxHeads = 1 << 16;
+
+/// Checks a program's plan. The first error that is found stays.
+class PlanChecker {
+public:
+  PlanChecker(const ProgramShape &program, int64_t weights)
+      : program(program), plan(program.step), weights(weights) {}
+
+  Status check() {
+    for (size_t i = 0; i < plan.buffers.size(); ++i)
+      checkBuffer(plan.buffers[i], i);
+    for (const PlannedAttention &attention : plan.attentions)
+      checkAttention(attention);
+    for (; task < plan.tasks.size() && status.ok(); ++task)
+      std::visit([this](const auto &each) { checkTask(each); },
+                 plan.tasks[task]);
+    return status;
+  }
+
+private:
+  template <typename... Parts> void fail(const Parts &...parts) {
+    if (status.ok())
+      status = failure("step plan: ", parts...);
+  }
+
+  template <typename... Parts> void failTask(const Parts &...parts) {
+    fail("task ", task, ": ", parts...);
+  }
+
+  void checkBuffer(const PlannedBuffer &buffer, size_t number) {
+    int64_t floats = buffer.kind == RecordKind::Rows ? program.rowFloats
+                                                     : program.outputFloats;
+    if (buffer.floats < 1 || buffer.floats > maxFloats || buffer.place < 0 ||
+        buffer.place > maxFloats || buffer.place + buffer.floats > floats)
+      fail("buffer ", number, ": ", buffer.floats, " floats at ", buffer.place,
+           " do not lie in ", floats, " floats");
+    else if (buffer.place % placeUnit != 0)
+      fail("buffer ", number, ": its place, ", buffer.place,
+           ", is no multiple of ", placeUnit);
+  }
+
+  void checkAttention(const PlannedAttention &attention) {
+    bool finite =
+        std::isfinite(attention.scale) && std::isfinite(attention.softcap);
+    for (float slope : attention.slopes)
+      finite &= std::isfinite(slope);
+    if (attention.heads < 1 || attention.heads > maxHeads ||
+        attention.window < 0 || !finite)
+      fail("an attention has parameters out of range");
+    if (!attention.slopes.empty() &&
+        static_cast<int64_t>(attention.slopes.size()) != attention.heads)
+      fail("an attention of ", attention.heads, " heads has ",
+           attention.slopes.size(), " slopes");
+  }
+
+  /// Whether `index` numbers one of `count` things.
+  bool checkIndex(const char *what, int64_t index, size_t count) {
+    if (index >= 0 && index < static_cast<int64_t>(count))
+      return true;
+    failTask("there is no ", what, " ", index);
+    return false;
+  }
+
+  /// A buffer of records of that kind; null after an error.
+  const PlannedBuffer *findBuffer(int64_t index, RecordKind kind) {
+    if (!checkIndex("buffer", index, plan.buffers.size()))
+      return nullptr;
+    if (plan.buffers[index].kind == kind)
+      return &plan.buffers[index];
+    failTask("buffer ", index, " has records of the wrong kind");
+    return nullptr;
+  }
+
+  /// Checks that a buffer's records have so many floats.
+  void checkWidth(int64_t index, RecordKind kind, int64_t floats) {
+    const PlannedBuffer *buffer = findBuffer(index, kind);
+    if (buffer && buffer->floats != floats)
+      failTask("buffer ", index, " has records of ", buffer->floats,
+               " floats, not ", floats);
+  }
+
+  void checkTask(const RowLoopTask &loop) {
+    checkIndex("kernel", loop.kernel, plan.kernelNames.size());
+    for (const KernelArgument &argument : loop.arguments)
+      switch (argument.kind) {
+      case KernelArgument::Kind::Buffer:
+        // A loop over outputs may select its records from those of rows.
+        if (loop.kind == RecordKind::Rows)
+          findBuffer(argument.index, RecordKind::Rows);
+        else
+          checkIndex("buffer", argument.index, plan.buffers.size());
+        break;
+      case KernelArgument::Kind::Weight:
+        checkIndex("weight", argument.index, size_t(weights));
+        break;
+      case KernelArgument::Kind::RopeTable:
+        checkIndex("rope table", argument.index, program.ropeTables.size());
+        break;
+      }
+  }
+
+  void checkTask(const ProductTask &product) {
+    findBuffer(product.input, product.kind);
+    checkIndex("weight", product.weight, size_t(weights));
+    if (product.bias != noOperand)
+      checkIndex("weight", product.bias, size_t(weights));
+    if (product.firstColumn < 0 || product.endColumn > maxFloats ||
+        product.firstColumn >= product.endColumn)
+      return failTask("columns ", product.firstColumn, " to ",
+                      product.endColumn, " are none");
+    checkWidth(product.output, product.kind,
+               product.endColumn - product.firstColumn);
+  }
+
+  /// The floats of all heads of a cache; 0 after an error.
+  int64_t cacheWidth(int64_t index) {
+    if (!checkIndex("cache", index, program.caches.size()))
+      return 0;
+    const CacheShape &cache = program.caches[index];
+    return cache.kvHeads * cache.headDim;
+  }
+
+  void checkTask(const AppendTask &append) {
+    int64_t width = cacheWidth(append.cache);
+    checkWidth(append.key, RecordKind::Rows, width);
+    checkWidth(append.value, RecordKind::Rows, width);
+  }
+
+  void checkTask(const AttendTask &attend) {
+    if (!checkIndex("cache", attend.cache, program.caches.size()) ||
+        !checkIndex("attention", attend.attention, plan.attentions.size()))
+      return;
+    const CacheShape &cache = program.caches[attend.cache];
+    int64_t heads = plan.attentions[attend.attention].heads;
+    if (cache.kvHeads < 1 || heads % cache.kvHeads != 0)
+      return failTask(heads, " heads attend to a cache of ", cache.kvHeads);
+    checkWidth(attend.query, RecordKind::Rows, heads * cache.headDim);
+    checkWidth(attend.output, RecordKind::Rows, heads * cache.headDim);
+  }
+
+  void checkTask(const ExchangeTask &exchange) {
+    if (program.members < 2)
+      return failTask("an exchange of a program without a group");
+    const PlannedBuffer *input = findBuffer(exchange.input, exchange.kind);
+    const PlannedBuffer *output = findBuffer(exchange.output, exchange.kind);
+    const PlannedBuffer *scratch = findBuffer(exchange.scratch, exchange.kind);
+    if (!input || !output || !scratch)
+      return;
+    bool sums = exchange.operation == ExchangeTask::Operation::Sum;
+    if (sums ? output->floats != input->floats
+             : output->floats < input->floats ||
+                   output->floats / program.members > input->floats)
+      failTask("an exchange makes records of ", output->floats,
+               " floats from records of ", input->floats);
+    if (scratch->floats / program.members < input->floats)
+      failTask("scratch of ", scratch->floats, " floats for records of ",
+               input->floats, " of ", program.members, " members");
+  }
+
+  void checkTask(const CheckpointTask &checkpoint) {
+    for (int64_t buffer : checkpoint.buffers)
+      checkIndex("buffer", buffer, plan.buffers.size());
+  }
+
+  void checkTask(const BarrierTask &) {}
+
+  const ProgramShape &program;
+  const StepPlan &plan;
+  const int64_t weights;
+  size_t task = 0;
+  Status status;
+};
+
+} // namespace
+
+Status device::checkStepPlan(const ProgramShape &program, int64_t weights) {
+  return PlanChecker(program, weights).check();
+}

@@ -1,0 +1,143 @@
+//===- StepPlan.h - a step as a list of tasks -----------------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A StepPlan is the compiler's phase `plan` as data: the op `sluice.step` after
+// all passes that plan it. An executor runs its tasks in their order, all of
+// them for all rows of a step. docs/RationalePlan.md says how the compiler
+// makes it, docs/reference/ops.md what each task does.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_RUNTIME_DEVICE_STEPPLAN_H
+#define SLUICE_RUNTIME_DEVICE_STEPPLAN_H
+
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace sluice::device {
+
+struct ProgramShape;
+
+/// What a buffer has one record for, and what a task is executed for.
+enum class RecordKind : uint8_t { Rows, Outputs };
+
+/// The number of a buffer or weight that a task does without.
+constexpr int64_t noOperand = -1;
+
+/// A buffer of the arena. With capacities of R rows and O outputs, a buffer of
+/// rows begins at float `place * R` of the arena; a buffer of outputs begins at
+/// float `rowFloats * R + place * O`. Its records lie one behind the other.
+struct PlannedBuffer {
+  RecordKind kind = RecordKind::Rows;
+  int64_t floats = 0; ///< of a record
+  int64_t place = 0;  ///< a multiple of 16
+};
+
+/// The parameters of an attention. The score of a key at position t for the row
+/// at position p is `scale * (query . key)`; then, unless `softcap` is 0,
+/// `softcap * tanh(score / softcap)`; then, if there are slopes, the head's
+/// slope times `t - p` is added.
+struct PlannedAttention {
+  int64_t heads = 0;  ///< query heads: a multiple of the cache's heads
+  int64_t window = 0; ///< how many positions a row sees, up to its own; 0: all
+  float scale = 0;
+  float softcap = 0;
+  std::vector<float> slopes; ///< one for each head, or none
+
+  bool operator==(const PlannedAttention &) const = default;
+};
+
+/// What a row kernel is given a pointer to.
+struct KernelArgument {
+  enum class Kind : uint8_t { Buffer, Weight, RopeTable };
+  Kind kind = Kind::Buffer;
+  int64_t index = 0;
+};
+
+/// A row kernel is called for the rows, or outputs, that a thread has.
+struct RowLoopTask {
+  RecordKind kind = RecordKind::Rows;
+  int64_t kernel = 0;
+  std::vector<KernelArgument> arguments;
+};
+
+/// output = input . weight^T + bias, for the weight's columns [firstColumn,
+/// endColumn).
+struct ProductTask {
+  RecordKind kind = RecordKind::Rows;
+  int64_t input = 0;
+  int64_t weight = 0;
+  int64_t bias = noOperand; ///< a weight, or noOperand
+  int64_t output = 0;
+  int64_t firstColumn = 0;
+  int64_t endColumn = 0;
+};
+
+/// Stores the rows' keys and values in a cache.
+struct AppendTask {
+  int64_t key = 0;
+  int64_t value = 0;
+  int64_t cache = 0;
+};
+
+/// Attention of the rows' queries over a cache.
+struct AttendTask {
+  int64_t query = 0;
+  int64_t output = 0;
+  int64_t cache = 0;
+  int64_t attention = 0;
+};
+
+/// An all-reduce (`Sum`) or all-gather of the members of a tensor-parallel
+/// group. All members have the same exchanges, in the same order. `scratch` has
+/// room for the records of all members. One thread waits for the other members,
+/// the others at their next barrier: barriers stand before and behind it.
+struct ExchangeTask {
+  enum class Operation : uint8_t { Sum, Gather };
+  Operation operation = Operation::Sum;
+  RecordKind kind = RecordKind::Rows;
+  int64_t input = 0;
+  int64_t output = 0;
+  int64_t scratch = 0;
+};
+
+/// Dead rows leave the step, and the records of `buffers` close the gaps. What
+/// other buffers hold is lost; what follows from the batch alone can be
+/// computed again behind it. All threads wait for each other before and behind
+/// it.
+struct CheckpointTask {
+  std::vector<int64_t> buffers;
+};
+
+/// All threads wait for each other.
+struct BarrierTask {};
+
+using StepTask = std::variant<RowLoopTask, ProductTask, AppendTask, AttendTask,
+                              ExchangeTask, CheckpointTask, BarrierTask>;
+
+struct StepPlan {
+  std::vector<std::string> kernelNames;
+  std::vector<PlannedBuffer> buffers;
+  std::vector<PlannedAttention> attentions;
+  std::vector<StepTask> tasks;
+};
+
+/// Checks that what the program's plan names is there, lies inside of the arena
+/// and fits together; `weights` is how many weights the program has, and its
+/// caches are of sizes above 0. An executor checks besides that each weight is
+/// of the kind that its task needs. Nobody can check that a row kernel takes
+/// the arguments that it is given: that is what the compiler has made of both.
+/// Errors name the task by its number.
+Status checkStepPlan(const ProgramShape &program, int64_t weights);
+
+} // namespace sluice::device
+
+#endif // SLUICE_RUNTIME_DEVICE_STEPPLAN_H

@@ -1,0 +1,94 @@
+//===- StepPlanJsonTest.cpp - plans survive their JSON form ---------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/program/DescriptorJson.h"
+
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using namespace sluice::device;
+
+namespace {
+
+/// A plan with each kind of task, and no member as it is by default.
+StepPlan everyTask() {
+  StepPlan plan;
+  plan.kernelNames = {"rows_embed", "rows_add"};
+  plan.buffers = {{RecordKind::Rows, 64, 16}, {RecordKind::Outputs, 100, 32}};
+  plan.attentions = {{4, 40, 0.1f, 30.5f, {0.5f, 0.25f, 1.0f / 3, 0.0625f}},
+                     {8, 1, -2.0f, 1.0f, {}}};
+  plan.tasks = {RowLoopTask{RecordKind::Outputs,
+                            1,
+                            {{KernelArgument::Kind::Weight, 3},
+                             {KernelArgument::Kind::RopeTable, 1},
+                             {KernelArgument::Kind::Buffer, 2}}},
+                ProductTask{RecordKind::Outputs, 1, 2, 3, 4, 16, 48},
+                AppendTask{1, 2, 3},
+                AttendTask{1, 2, 3, 4},
+                ExchangeTask{ExchangeTask::Operation::Gather,
+                             RecordKind::Outputs, 1, 2, 3},
+                CheckpointTask{{1, 2}},
+                BarrierTask()};
+  return plan;
+}
+
+/// The plan that the text says, or why it does not.
+Expected<StepPlan> read(const json &value) {
+  StepPlan plan;
+  Status status;
+  readStepPlan(value, "step", status, plan);
+  return status.ok() ? Expected<StepPlan>(std::move(plan)) : status;
+}
+
+TEST(StepPlanJson, KeepsEveryMember) {
+  json written = stepPlanToJson(everyTask());
+  Expected<StepPlan> plan = read(json::parse(written.dump()));
+  ASSERT_TRUE(plan) << plan.status().message();
+  EXPECT_EQ(stepPlanToJson(*plan), written);
+  EXPECT_EQ(plan->attentions, everyTask().attentions);
+  const auto &loop = std::get<RowLoopTask>(plan->tasks[0]);
+  EXPECT_EQ(loop.kind, RecordKind::Outputs);
+  EXPECT_EQ(loop.arguments[1].kind, KernelArgument::Kind::RopeTable);
+  const auto &product = std::get<ProductTask>(plan->tasks[1]);
+  EXPECT_EQ(product.bias, 3);
+  EXPECT_EQ(product.firstColumn, 16);
+  EXPECT_EQ(product.endColumn, 48);
+  EXPECT_EQ(std::get<ExchangeTask>(plan->tasks[4]).operation,
+            ExchangeTask::Operation::Gather);
+  EXPECT_TRUE(std::holds_alternative<BarrierTask>(plan->tasks[6]));
+}
+
+TEST(StepPlanJson, SaysWhatIsWrongAndWhere) {
+  auto message = [](auto change) {
+    json plan = stepPlanToJson(everyTask());
+    change(plan);
+    return read(plan).status().message();
+  };
+  EXPECT_EQ(message([](json &) {}), "");
+  EXPECT_EQ(message([](json &plan) { plan = 3; }), "step: is not an object");
+  EXPECT_EQ(message([](json &plan) { plan.erase("tasks"); }),
+            "step: 'tasks' is missing");
+  EXPECT_EQ(message([](json &plan) { plan["buffers"] = 3; }),
+            "step: buffers: is not an array");
+  EXPECT_EQ(message([](json &plan) { plan["kernels"][1] = 3; }),
+            "step: kernels[1]: is not a string");
+  EXPECT_EQ(message([](json &plan) { plan["buffers"][1]["floats"] = 1.5; }),
+            "step: buffers[1]: floats: is not a whole number");
+  EXPECT_EQ(message([](json &plan) { plan["buffers"][0]["kind"] = "row"; }),
+            "step: buffers[0]: kind: is not one of the names that are known");
+  EXPECT_EQ(message([](json &plan) { plan["tasks"][2]["do"] = "dance"; }),
+            "step: tasks[2]: is not one of the names that are known");
+  EXPECT_EQ(message([](json &plan) { plan["tasks"][6].erase("do"); }),
+            "step: tasks[6]: 'do' is missing");
+  EXPECT_EQ(message([](json &plan) { plan["tasks"][3].erase("cache"); }),
+            "step: tasks[3]: 'cache' is missing");
+  EXPECT_EQ(
+      message([](json &plan) { plan["attentions"][0]["slopes"][2] = "x"; }),
+      "step: attentions[0]: slopes[2]: is not a number");
+}
+
+} // namespace

@@ -1,0 +1,210 @@
+//===- StepPlanBuilderTest.cpp - a step's tasks as data -------------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Target/StepPlanBuilder.h"
+
+#include "sluice/InitAll.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::device;
+
+namespace {
+
+/// A planned step with each kind of task, and the program that lists its
+/// weights in another order than the tasks use them in.
+constexpr char text[] = R"(
+!rows = !sluice.buffer<rows, 64>
+!outputs = !sluice.buffer<outputs, 64>
+!cache = !sluice.cache<kv_heads = 2, head_dim = 16>
+!kv = !sluice.buffer<rows, 32>
+!table = !sluice.rope_table<4>
+
+sluice.file @f path "m.gguf" size 1000000 identity "0123456789abcdef"
+sluice.weight @embd in @f at 0 stored f32 : tensor<100x64xf32>
+sluice.weight @norm in @f at 0 stored f32 : tensor<64xf32>
+sluice.weight @q in @f at 0 stored f32 : tensor<64x64xf32>
+sluice.weight @qb in @f at 0 stored f32 : tensor<64xf32>
+func.func @loop(%s: !llvm.ptr, %a: !llvm.ptr, %b: index, %e: index) { return }
+func.func @select(%s: !llvm.ptr, %a: !llvm.ptr, %b: index, %e: index) { return }
+
+sluice.step @main_step(%batch: !sluice.batch) target #sluice.cpu<avx2>
+    attributes {architecture = "t", model_name = "t", vocab_size = 64,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 64, layers = 1,
+    members = 2, row_floats = 592, output_floats = 64} {
+  %embd = sluice.param @embd : tensor<100x64xf32>
+  %norm = sluice.param @norm : tensor<64xf32>
+  %q = sluice.param @q : tensor<64x64xf32>
+  %qb = sluice.param @qb : tensor<64xf32>
+  %t0 = sluice.rope_table <inverse = [1.0, 0.5], factor = 1.0> : !table
+  %t1 = sluice.rope_table <inverse = [0.5, 0.25], factor = 1.0> : !table
+  %c0 = sluice.cache 0 : !cache
+  %c1 = sluice.cache 1 : !cache
+  %h = sluice.buffer at 0 : !rows
+  %y = sluice.buffer at 64 : !rows
+  %k = sluice.buffer at 128 : !kv
+  %v = sluice.buffer at 160 : !kv
+  %r = sluice.buffer at 192 : !sluice.buffer<rows, 4>
+  %a0 = sluice.buffer at 208 : !rows
+  %a1 = sluice.buffer at 272 : !rows
+  %sum = sluice.buffer at 336 : !rows
+  %scratch = sluice.buffer at 400 : !sluice.buffer<rows, 128>
+  %a2 = sluice.buffer at 528 : !rows
+  %o = sluice.buffer at 0 : !outputs
+  sluice.task.rows rows kernel @loop
+      weights(%table = %embd : tensor<100x64xf32>, %w = %norm : tensor<64xf32>,
+              %f = %t1 : !table)
+      writes(%h : !rows, %r : !sluice.buffer<rows, 4>) {
+    %x = sluice.embed %batch, %table by token
+      : tensor<100x64xf32> -> tensor<?x64xf32>
+    %n = sluice.rms_norm %x, %w epsilon 1.0e-5
+      : tensor<?x64xf32>, tensor<64xf32>
+    %c = sluice.rotations %batch, %f : !table -> tensor<?x4xf32>
+    sluice.task.yield %n, %c : tensor<?x64xf32>, tensor<?x4xf32>
+  }
+  sluice.barrier
+  sluice.task.product rows %h, %q bias %qb into %y
+    : !rows, tensor<64x64xf32> bias tensor<64xf32> -> !rows
+  sluice.task.product rows %h, %q columns 16 to 48 into %k
+    : !rows, tensor<64x64xf32> -> !kv
+  sluice.task.product rows %h, %q transposed columns 32 to 64 into %v
+    : !rows, tensor<64x64xf32> -> !kv
+  sluice.task.checkpoint %h, %y, %k, %v : !rows, !rows, !kv, !kv
+  sluice.task.append %k, %v to %c1 : !kv, !kv, !cache
+  sluice.barrier
+  sluice.task.attend %y over %c0 into %a0 heads 4 scale 0.25
+    : !rows over !cache -> !rows
+  sluice.task.attend %y over %c1 into %a2 heads 4 scale 0.25
+    : !rows over !cache -> !rows
+  sluice.task.attend %y over %c1 into %a1 heads 4 scale 0.5 window 7
+    softcap 30.0 alibi 1.0 of 8 from 4 : !rows over !cache -> !rows
+  sluice.barrier
+  sluice.task.exchange sum rows %a1 into %sum scratch %scratch
+    : !rows -> !rows, !sluice.buffer<rows, 128>
+  sluice.barrier
+  sluice.task.rows outputs kernel @select reads(%x = %sum : !rows)
+      writes(%o : !outputs) {
+    %s = sluice.select_outputs %x, %batch : tensor<?x64xf32>
+    sluice.task.yield %s : tensor<?x64xf32>
+  }
+  sluice.results %o : !outputs
+}
+sluice.program @main step @main_step cpu avx2 {
+  architecture = "t", model_name = "t", vocab_size = 64, context_length = 8,
+  eos_tokens = array<i64>, hidden_size = 64, layers = 1, row_floats = 592,
+  output_floats = 64, logits_offset = 0, members = 2, checkpoints = 1,
+  caches = [!cache, !cache],
+  rope_tables = [#sluice.rope_table<inverse = [1.0, 0.5], factor = 1.0>,
+                 #sluice.rope_table<inverse = [0.5, 0.25], factor = 1.0>],
+  weights = [#sluice.weight_use<@q, linear>,
+             #sluice.weight_use<@embd, rows>,
+             #sluice.weight_use<@q, linear, transposed>,
+             #sluice.weight_use<@qb, vector>,
+             #sluice.weight_use<@norm, vector>]}
+)";
+
+class StepPlanBuilderTest : public testing::Test {
+protected:
+  void SetUp() override {
+    DialectRegistry registry;
+    registerAllDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+    module = parseSourceString<ModuleOp>(text, ParserConfig(&context));
+    ASSERT_TRUE(module);
+    plan = buildStepPlan(module->lookupSymbol<ir::StepOp>("main_step"),
+                         module->lookupSymbol<ir::ProgramOp>("main"));
+    ASSERT_EQ(plan.tasks.size(), 15u);
+  }
+
+  template <typename Task> const Task &task(size_t number) {
+    return std::get<Task>(plan.tasks.at(number));
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  StepPlan plan;
+};
+
+TEST_F(StepPlanBuilderTest, BuffersAreNumberedInOrder) {
+  ASSERT_EQ(plan.buffers.size(), 11u);
+  EXPECT_EQ(plan.buffers[2].kind, RecordKind::Rows);
+  EXPECT_EQ(plan.buffers[2].floats, 32);
+  EXPECT_EQ(plan.buffers[2].place, 128);
+  EXPECT_EQ(plan.buffers[10].kind, RecordKind::Outputs);
+  EXPECT_EQ(plan.buffers[10].place, 0);
+}
+
+TEST_F(StepPlanBuilderTest, RowLoopsHaveTheirOperands) {
+  EXPECT_EQ(plan.kernelNames, (std::vector<std::string>{"loop", "select"}));
+  const auto &loop = task<RowLoopTask>(0);
+  EXPECT_EQ(loop.kind, RecordKind::Rows);
+  EXPECT_EQ(loop.kernel, 0);
+  using Kind = KernelArgument::Kind;
+  const KernelArgument expected[] = {{Kind::Weight, 1},
+                                     {Kind::Weight, 4},
+                                     {Kind::RopeTable, 1},
+                                     {Kind::Buffer, 0},
+                                     {Kind::Buffer, 4}};
+  ASSERT_EQ(loop.arguments.size(), std::size(expected));
+  for (size_t i = 0; i < std::size(expected); ++i) {
+    EXPECT_EQ(loop.arguments[i].kind, expected[i].kind) << i;
+    EXPECT_EQ(loop.arguments[i].index, expected[i].index) << i;
+  }
+  const auto &select = task<RowLoopTask>(14);
+  EXPECT_EQ(select.kind, RecordKind::Outputs);
+  EXPECT_EQ(select.kernel, 1);
+}
+
+TEST_F(StepPlanBuilderTest, ProductsHaveTheirWeightsAndColumns) {
+  const auto &whole = task<ProductTask>(2);
+  EXPECT_EQ(whole.input, 0);
+  EXPECT_EQ(whole.weight, 0);
+  EXPECT_EQ(whole.bias, 3);
+  EXPECT_EQ(whole.output, 1);
+  EXPECT_EQ(whole.firstColumn, 0);
+  EXPECT_EQ(whole.endColumn, 64);
+  const auto &columns = task<ProductTask>(3);
+  EXPECT_EQ(columns.weight, 0);
+  EXPECT_EQ(columns.bias, noOperand);
+  EXPECT_EQ(columns.firstColumn, 16);
+  EXPECT_EQ(columns.endColumn, 48);
+  EXPECT_EQ(task<ProductTask>(4).weight, 2);
+}
+
+TEST_F(StepPlanBuilderTest, CachesAttentionsAndExchanges) {
+  EXPECT_EQ(task<CheckpointTask>(5).buffers,
+            (std::vector<int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(task<AppendTask>(6).cache, 1);
+  EXPECT_EQ(task<AttendTask>(8).attention, 0);
+  EXPECT_EQ(task<AttendTask>(8).cache, 0);
+  EXPECT_EQ(task<AttendTask>(9).attention, 0);
+  EXPECT_EQ(task<AttendTask>(9).cache, 1);
+  EXPECT_EQ(task<AttendTask>(10).attention, 1);
+  ASSERT_EQ(plan.attentions.size(), 2u);
+  EXPECT_EQ(plan.attentions[0], (PlannedAttention{4, 0, 0.25f, 0, {}}));
+  // The slopes of the last four of eight heads.
+  EXPECT_EQ(
+      plan.attentions[1],
+      (PlannedAttention{
+          4, 7, 0.5f, 30.0f, {0.03125f, 0.015625f, 0.0078125f, 0.00390625f}}));
+  const auto &exchange = task<ExchangeTask>(12);
+  EXPECT_EQ(exchange.operation, ExchangeTask::Operation::Sum);
+  EXPECT_EQ(exchange.input, 6);
+  EXPECT_EQ(exchange.output, 7);
+  EXPECT_EQ(exchange.scratch, 8);
+  EXPECT_TRUE(std::holds_alternative<BarrierTask>(plan.tasks[13]));
+}
+
+} // namespace
