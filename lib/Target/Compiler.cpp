@@ -24,6 +24,7 @@
 #include "sluice/Target/CudaImage.h"
 #include "sluice/Target/DescriptorBuilder.h"
 #include "sluice/Target/ExplainLaunches.h"
+#include "sluice/Target/ExplainTasks.h"
 #include "sluice/Target/Link.h"
 #include "sluice/Target/MergeDraft.h"
 #include "sluice/Target/NativeObject.h"
@@ -358,7 +359,8 @@ static Status writeExecutable(llvm::ArrayRef<char> object,
 }
 
 /// Passes `options.explain` the table that a phase makes possible: in phase
-/// pipeline the stages, in phase kernels the launches on a GPU.
+/// pipeline the stages, in phase plan the tasks on a CPU, in phase kernels the
+/// launches on a GPU.
 static Status explainPhase(ModuleOp module, const CompileOptions &options,
                            Phase reached) {
   if (!options.explain)
@@ -366,6 +368,8 @@ static Status explainPhase(ModuleOp module, const CompileOptions &options,
   Expected<std::string> text = std::string();
   if (reached == Phase::Pipeline)
     text = explainStages(module);
+  else if (reached == Phase::Plan)
+    text = explainTasks(module);
   else if (reached == Phase::Kernels && options.forCuda)
     text = explainLaunches(module);
   if (!text)

@@ -7,12 +7,12 @@
 
 #include "sluice/Target/ExplainLaunches.h"
 
+#include "StepParts.h"
 #include "runtime/cluster/Units.h"
 #include "sluice/Support/TextTable.h"
 #include "sluice/Target/DescriptorBuilder.h"
 #include "sluice/Target/StepLaunches.h"
 
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -32,13 +32,7 @@ struct Line {
 };
 
 using Lines = std::vector<Line>;
-
-/// The launches that one line of the table counts.
-struct Part {
-  std::string name;
-  Lines lines;        ///< the launches of one layer, or outside layers
-  int64_t layers = 1; ///< the number of equal layers, or 1 outside layers
-};
+using Part = StepPart<Line>;
 
 /// The sums of the table.
 struct Sums {
@@ -92,9 +86,8 @@ static Lines join(const std::vector<StepLaunch> &few,
   return lines;
 }
 
-/// Returns whether the lines of two layers are equal except for their places in
-/// the step.
-static bool areEqual(const Lines &a, const Lines &b) {
+/// Returns whether two lines are equal except for their places in the step.
+static bool areEqual(const Line &a, const Line &b) {
   auto isEqual = [](std::optional<StepLaunch> x, std::optional<StepLaunch> y) {
     for (std::optional<StepLaunch> *each : {&x, &y})
       if (*each) {
@@ -103,66 +96,7 @@ static bool areEqual(const Lines &a, const Lines &b) {
       }
     return x == y;
   };
-  return llvm::equal(a, b, [&](const Line &x, const Line &y) {
-    return isEqual(x.few, y.few) && isEqual(x.many, y.many);
-  });
-}
-
-/// Returns "layers 0-2, 5" for ascending numbers.
-static std::string nameLayers(ArrayRef<int64_t> layers) {
-  SmallVector<std::string> ranges;
-  for (size_t begin = 0, end = 0; begin < layers.size(); begin = end) {
-    for (end = begin + 1;
-         end < layers.size() && layers[end] == layers[end - 1] + 1;)
-      ++end;
-    std::string range = std::to_string(layers[begin]);
-    if (end > begin + 1)
-      range += "-" + std::to_string(layers[end - 1]);
-    ranges.push_back(std::move(range));
-  }
-  return (layers.size() == 1 ? "layer " : "layers ") + llvm::join(ranges, ", ");
-}
-
-/// Returns the lines of each layer, including those between it and the next
-/// layer.
-static llvm::MapVector<int64_t, Lines> takeLayers(ArrayRef<Line> lines) {
-  llvm::MapVector<int64_t, Lines> layers;
-  int64_t current = 0;
-  for (const Line &line : lines) {
-    current = line.any().layer.value_or(current);
-    layers[current].push_back(line);
-  }
-  return layers;
-}
-
-/// Returns the part before the layers, a part for each kind of layer in the
-/// order of their first layers, and the part behind the layers. Parts without
-/// launches are left out.
-static std::vector<Part> split(const Lines &all) {
-  auto isOfLayer = [](const Line &line) {
-    return line.any().layer.has_value();
-  };
-  auto first = llvm::find_if(all, isOfLayer);
-  auto last =
-      std::find_if(all.rbegin(), std::make_reverse_iterator(first), isOfLayer)
-          .base();
-  std::vector<Part> parts;
-  if (first != all.begin())
-    parts.push_back({"before", Lines(all.begin(), first)});
-  std::vector<std::pair<Lines, SmallVector<int64_t>>> kinds;
-  for (auto &[layer, lines] : takeLayers(
-           llvm::ArrayRef(all).slice(first - all.begin(), last - first))) {
-    auto kind = llvm::find_if(
-        kinds, [&](auto &each) { return areEqual(each.first, lines); });
-    if (kind == kinds.end())
-      kind = kinds.insert(kinds.end(), {lines, {}});
-    kind->second.push_back(layer);
-  }
-  for (auto &[lines, layers] : kinds)
-    parts.push_back({nameLayers(layers), lines, int64_t(layers.size())});
-  if (last != all.end())
-    parts.push_back({"behind", Lines(last, all.end())});
-  return parts;
+  return isEqual(a.few, b.few) && isEqual(a.many, b.many);
 }
 
 //===----------------------------------------------------------------------===//
@@ -200,8 +134,7 @@ static std::string printSums(ArrayRef<Part> parts, int64_t promptRows) {
   for (const Part &part : parts) {
     Sums sums(part.lines);
     step.add(sums, part.layers);
-    add(part.name + (part.layers > 1 ? ", each" : ""), sums,
-        nameProducts(part.lines));
+    add(part.heading(), sums, nameProducts(part.lines));
   }
   add("step", step, "");
   return table.print();
@@ -214,8 +147,7 @@ static std::string printList(const Part &part, int64_t promptRows) {
     table.add({std::to_string(index + 1), line.few ? line.few->node : "",
                line.many ? line.many->node : "", line.any().purpose,
                formatWeights(line.few ? line.few->weightBytes : 0)});
-  return "\n" + part.name + (part.layers > 1 ? ", each" : "") + "\n" +
-         table.print();
+  return "\n" + part.heading() + "\n" + table.print();
 }
 
 /// Returns the tables of one program.
@@ -233,7 +165,9 @@ explainProgram(ModuleOp kernels, const ExecutableDescriptor &executable,
       listLaunches(kernels, executable, program, promptRows);
   if (!many)
     return many.status();
-  std::vector<Part> parts = split(join(*few, *many));
+  std::vector<Part> parts = splitByLayers<Line>(
+      join(*few, *many), [](const Line &line) { return line.any().layer; },
+      areEqual);
   std::string text = printSums(parts, promptRows);
   for (const Part &part : parts)
     text += printList(part, promptRows);
@@ -244,23 +178,14 @@ Expected<std::string> sluice::explainLaunches(ModuleOp kernels) {
   Expected<ExecutableDescriptor> executable = buildDescriptor(kernels);
   if (!executable)
     return executable.status();
-  // The names of programs with equal tables, and the tables.
-  std::vector<std::pair<std::string, std::string>> all;
+  ProgramTables tables;
   for (const ProgramDescriptor &program : executable->programs) {
     if (program.target != ProgramTarget::Cuda)
       continue;
     Expected<std::string> text = explainProgram(kernels, *executable, program);
     if (!text)
       return text.status().withContext("program '" + program.name + "'");
-    auto same =
-        llvm::find_if(all, [&](auto &each) { return each.second == *text; });
-    if (same == all.end())
-      all.emplace_back(program.name, text.take());
-    else
-      same->first += ", " + program.name;
+    tables.add(program.name, text.take());
   }
-  std::string text;
-  for (auto &[programs, tables] : all)
-    text += "\nlaunches of a step of " + programs + " on a GPU\n" + tables;
-  return text;
+  return tables.print("launches of a step of ", " on a GPU");
 }

@@ -7,6 +7,7 @@
 
 #include "StepWork.h"
 
+#include "StepParts.h"
 #include "runtime/device/cuda/weights/WeightUpload.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -60,16 +61,7 @@ static std::optional<int64_t> getVector(Value address) {
 //===----------------------------------------------------------------------===//
 
 std::string WorkReader::nameOf(int64_t weight) const {
-  StringRef name = descriptor.weights[size_t(weight)].name;
-  SmallVector<StringRef> parts;
-  name.split(parts, '.');
-  if (parts.size() > 1 && parts.back() == "weight")
-    parts.pop_back();
-  std::string layer = place.layer ? std::to_string(*place.layer) : "";
-  auto number = llvm::find(parts, layer);
-  if (number != parts.end() && std::next(number) != parts.end())
-    parts.erase(parts.begin(), std::next(number));
-  return llvm::join(parts, ".");
+  return shortWeightName(descriptor.weights[size_t(weight)].name, place.layer);
 }
 
 /// Returns the name of the product's weight, with its partner if it has one,

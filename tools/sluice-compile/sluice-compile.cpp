@@ -108,8 +108,9 @@ static cl::opt<int64_t> width("speculate-width", cl::init(8), cl::cat(category),
                                        "most (default: 8)"));
 static cl::opt<bool>
     explain("explain", cl::cat(category),
-            cl::desc("Print a table of the stages, and with --target cuda what "
-                     "their steps launch on a GPU; without -o only that"));
+            cl::desc("Print a table of the stages, of the tasks of their steps "
+                     "on a CPU, and with --target cuda of their launches on a "
+                     "GPU; without -o only that"));
 
 static int fail(const Status &status, int exitCode = exitFailure) {
   return complain("sluice-compile", status, exitCode);
@@ -295,7 +296,7 @@ int main(int argc, char **argv) {
       !status.ok())
     return fail(status, exitUsage);
   // If nothing is written, the phases behind the tables are not needed.
-  const Phase explained = options.forCuda ? Phase::Kernels : Phase::Pipeline;
+  const Phase explained = options.forCuda ? Phase::Kernels : Phase::Plan;
   options.target = output.empty() ? std::min(*phase, explained) : *phase;
   if (explain)
     options.explain = printTable;
