@@ -1,4 +1,4 @@
-//===- ProgramShape.cpp - what every target's program says of itself ------===//
+//===- ProgramShape.cpp - the part of a program common to all devices -----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

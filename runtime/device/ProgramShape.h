@@ -1,12 +1,13 @@
-//===- ProgramShape.h - what every target's program says of itself --------===//
+//===- ProgramShape.h - the part of a program common to all devices -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A descriptor (runtime/program) and the programs that executors of each device
-// are made from are ProgramShapes, each with what it has besides.
+// A ProgramShape is what the programs of all devices have in common. A
+// program's descriptor (runtime/program) and each device's type of program
+// derive from it and add their own members.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,9 +34,11 @@ struct RopeTable {
   float attentionFactor = 1;             ///< multiplies every cosine and sine
 };
 
+/// The sizes, caches, tables and plan of one program.
 struct ProgramShape {
-  /// Whether rows come in as tokens, and go out as logits; otherwise as rows of
-  /// hiddenSize activations, from the stage before and to the one behind.
+  /// Whether rows enter as tokens and leave as logits. Otherwise they enter and
+  /// leave as hiddenSize activations each, from the previous stage and to the
+  /// next one.
   bool hasEmbedding = true;
   bool hasOutput = true;
 
@@ -48,25 +51,25 @@ struct ProgramShape {
   int64_t hiddenSize = 0;
 
   // The arena holds rowFloats floats for each row of a step's capacity, then
-  // outputFloats for each row whose logits are asked for.
+  // outputFloats for each output of its capacity.
   int64_t rowFloats = 0;
   int64_t outputFloats = 0;
   int64_t logitsOffset = 0; ///< output offset of logits[output][vocabSize]
 
   std::vector<CacheShape> caches;    ///< one for each layer that attends
-  std::vector<RopeTable> ropeTables; ///< numbered as the program names them
+  std::vector<RopeTable> ropeTables; ///< numbered as in the program
 
-  /// What a step does. A program for a GPU has its own form of it, and no tasks
-  /// here.
+  /// The tasks of a step. A program for a GPU has another form of plan, and
+  /// this one has no tasks.
   StepPlan step;
 
-  /// What executors of every device ask of the sizes of a step. Errors: a
-  /// number out of its range (products with the rows of a step stay far from
-  /// overflow), logits that lie outside an output's floats.
+  /// Checks the sizes that matter to the executors of every device. Errors: a
+  /// number is out of its range (so that products with the rows of a step stay
+  /// far from overflow); the logits lie outside an output's floats.
   Status checkSizes() const;
 };
 
-/// Errors: a value that is not in [least, most].
+/// Checks that `value` is in [min, max]; `what` names it in the error.
 Status checkRange(const char *what, int64_t value, int64_t min, int64_t max);
 
 } // namespace sluice::device

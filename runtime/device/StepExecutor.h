@@ -1,4 +1,4 @@
-//===- StepExecutor.h - what runs steps, on whichever device --------------===//
+//===- StepExecutor.h - the interface of every device's executor ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,19 +18,20 @@ struct StreamHandle; // device/cuda/driver/Driver.h
 
 namespace sluice::device {
 
-/// What an executor is made for.
+/// The sizes that an executor is created with.
 struct StepLimits {
   int64_t rows = 512;        ///< of a step
-  int64_t outputs = 1;       ///< rows of a step that ask for logits
+  int64_t outputs = 1;       ///< rows of a step with logits
   int64_t sequences = 1;     ///< open at the same time
-  int64_t pages = 0;         ///< of the cache
-  int64_t contextLength = 0; ///< of one sequence; 0: the program's
-  /// Steps cannot run out of memory: all of it is given out at the start.
+  int64_t pages = 0;         ///< of cache memory
+  int64_t contextLength = 0; ///< of one sequence; 0 means the program's
+  /// Whether all memory is made resident at the start, so that no step can run
+  /// out of it.
   bool resident = false;
 };
 
-/// Rows in a device's memory, [row][hiddenSize] floats, which are there when
-/// `stream` has come to its end.
+/// Rows in a device's memory, as [row][hiddenSize] floats. They are complete
+/// when the work in `stream` has ended.
 struct DeviceRows {
   uint64_t address = 0; ///< a cuda::DeviceAddress
   cuda::StreamHandle *stream = nullptr;
@@ -38,10 +39,10 @@ struct DeviceRows {
 
 /// How the threads of a step waited for each other.
 struct StepWaits {
-  int64_t barriers = 0; ///< that each of them passed, the step's end included
-  int64_t layers = 0;   ///< with attention
-  Time mean{0};         ///< of the threads, what each waited in all barriers
-  Time longest{0};      ///< of the thread that waited longest
+  int64_t barriers = 0; ///< that each thread passed, including the step's end
+  int64_t layers = 0;   ///< layers with attention
+  Time mean{0};         ///< time in all barriers, averaged over the threads
+  Time longest{0};      ///< the same of the thread that waited longest
 };
 
 /// Runs the steps of one program. Thread-compatible: one call at a time.
@@ -53,38 +54,42 @@ public:
   virtual bool hasOutput() const = 0;
   virtual int64_t vocabSize() const = 0;
   virtual int64_t hiddenSize() const = 0;
-  /// Rows of a step that may ask for logits.
+  /// The number of rows of a step that may ask for logits.
   virtual int64_t outputLimit() const = 0;
 
-  /// Runs one step, to its end or until no row is left alive. Errors of
-  /// checkStep(), and then nothing has been computed or copied; those of a
-  /// device, which then is of no further use. Allocates nothing but an error's
-  /// message.
+  /// Runs one step until it ends or no row is left alive. Errors: those of
+  /// checkStep(), after which nothing has been computed or copied; those of a
+  /// device, which cannot be used any more after that. Allocates nothing but an
+  /// error's message.
   virtual Status execute(const StepInput &input) = 0;
 
-  /// Logits of output `output` of the last step, as the batch numbered them at
-  /// the step's end, where there is neither a token() nor candidates(). Valid
-  /// until the next execute(). Programs with an output only.
+  /// Returns the logits of output `output` of the last step, if it has neither
+  /// a token() nor candidates(). Outputs are numbered as the batch numbers them
+  /// at the step's end. The logits are valid until the next execute(). Only for
+  /// programs with an output.
   virtual std::span<const float> logits(int64_t output) const = 0;
 
-  /// The token of the same output, where the greatest or a drawn one was wanted
-  /// (StepInput::requests) and a device has found it; none where the greatest
-  /// logit is no finite number.
+  /// Returns the token of an output if the step asked for the greatest or a
+  /// drawn one (StepInput::requests) and the device has determined it. Returns
+  /// none if the greatest logit is not a finite number.
   virtual std::optional<int32_t> token(int64_t output) const {
     return std::nullopt;
   }
 
-  /// Its candidates in the same way, in any order; else empty. Valid until the
-  /// next execute().
+  /// Returns the candidates of an output, in any order, if the step asked for
+  /// them and the device has determined them; otherwise nothing. They are valid
+  /// until the next execute().
   virtual std::span<const TokenLogit> candidates(int64_t output) const {
     return {};
   }
 
-  /// The rows that the last step has kept (StepInput::keepsOutgoing), in the
-  /// batch's order at its end. Valid until the next execute().
+  /// Returns the rows that the last step left in the device's memory
+  /// (StepInput::keepsOutgoing), in the batch's order at the step's end. They
+  /// are valid until the next execute().
   virtual DeviceRows sentRows() const { return {}; }
 
-  /// Of the last step, where StepInput::timesWaits was set and threads compute.
+  /// Returns how the threads waited in the last step, if StepInput::timesWaits
+  /// was set and the executor computes with threads.
   virtual std::optional<StepWaits> waits() const { return std::nullopt; }
 };
 

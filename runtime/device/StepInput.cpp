@@ -1,4 +1,4 @@
-//===- StepInput.cpp - what a device is given to compute ------------------===//
+//===- StepInput.cpp - the checks of a step's input -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 using namespace sluice;
 using namespace sluice::device;
 
-/// Checks the rows, and that each has a place in the cache.
+/// Checks that the rows are within the bounds and have a place in the cache.
 static Status checkRows(const StepInput &input, const StepBounds &bounds) {
   const StepBatch &batch = *input.batch;
   if (batch.rows() == 0)
@@ -54,7 +54,7 @@ static Status checkRows(const StepInput &input, const StepBounds &bounds) {
   return {};
 }
 
-/// Checks what the step reads and writes beside its rows.
+/// Checks the memory that the step reads and writes besides its rows.
 static Status checkMemory(const StepInput &input, const StepBounds &bounds) {
   int64_t pages = bounds.pages;
   if (input.pages->limits().pages > pages)

@@ -1,4 +1,4 @@
-//===- StepPlan.cpp - a step as a list of tasks ---------------------------===//
+//===- StepPlan.cpp - the checks of a step's plan -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,12 +15,11 @@ using namespace sluice::device;
 namespace {
 
 constexpr int64_t placeUnit = 16; // floats
-/// Far above any model, and low enough that sums of two of them do not
-/// overflow.
+/// Far above any model, and low enough that a sum of two does not overflow.
 constexpr int64_t maxFloats = int64_t{1} << 40;
 constexpr int64_t maxHeads = 1 << 16;
 
-/// Checks a program's plan. The first error that is found stays.
+/// Checks a program's plan and keeps the first error.
 class PlanChecker {
 public:
   PlanChecker(const ProgramShape &program, int64_t weights)
@@ -73,7 +72,7 @@ private:
            attention.slopes.size(), " slopes");
   }
 
-  /// Whether `index` numbers one of `count` things.
+  /// Returns whether `index` is the number of one of `count` things.
   bool checkIndex(const char *what, int64_t index, size_t count) {
     if (index >= 0 && index < static_cast<int64_t>(count))
       return true;
@@ -81,7 +80,8 @@ private:
     return false;
   }
 
-  /// A buffer of records of that kind; null after an error.
+  /// Returns the buffer `index` if it has records of `kind`; null after an
+  /// error.
   const PlannedBuffer *findBuffer(int64_t index, RecordKind kind) {
     if (!checkIndex("buffer", index, plan.buffers.size()))
       return nullptr;
@@ -91,7 +91,7 @@ private:
     return nullptr;
   }
 
-  /// Checks that a buffer's records have so many floats.
+  /// Checks that a buffer's records have `floats` floats.
   void checkWidth(int64_t index, RecordKind kind, int64_t floats) {
     const PlannedBuffer *buffer = findBuffer(index, kind);
     if (buffer && buffer->floats != floats)
@@ -132,7 +132,7 @@ private:
                product.endColumn - product.firstColumn);
   }
 
-  /// The floats of all heads of a cache; 0 after an error.
+  /// Returns the floats of all heads of a cache, or 0 after an error.
   int64_t cacheWidth(int64_t index) {
     if (!checkIndex("cache", index, program.caches.size()))
       return 0;

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A StepPlan is the compiler's phase `plan` as data: the op `sluice.step` after
-// all passes that plan it. An executor runs its tasks in their order, all of
-// them for all rows of a step. docs/RationalePlan.md says how the compiler
-// makes it, docs/reference/ops.md what each task does.
+// A StepPlan is the result of the compiler's phase `plan` as data: the op
+// `sluice.step` after all planning passes. An executor runs the tasks in order,
+// each for all rows of a step. docs/RationalePlan.md says how the compiler
+// makes the plan, docs/reference/ops.md what each task does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,15 +26,16 @@ namespace sluice::device {
 
 struct ProgramShape;
 
-/// What a buffer has one record for, and what a task is executed for.
+/// Whether a buffer has a record, or a task runs, for each row or for each
+/// output.
 enum class RecordKind : uint8_t { Rows, Outputs };
 
-/// The number of a buffer or weight that a task does without.
+/// Stands for a buffer or weight that a task does not have.
 constexpr int64_t noOperand = -1;
 
 /// A buffer of the arena. With capacities of R rows and O outputs, a buffer of
 /// rows begins at float `place * R` of the arena; a buffer of outputs begins at
-/// float `rowFloats * R + place * O`. Its records lie one behind the other.
+/// float `rowFloats * R + place * O`. Its records are contiguous.
 struct PlannedBuffer {
   RecordKind kind = RecordKind::Rows;
   int64_t floats = 0; ///< of a record
@@ -55,22 +56,22 @@ struct PlannedAttention {
   bool operator==(const PlannedAttention &) const = default;
 };
 
-/// What a row kernel is given a pointer to.
+/// An operand of a row kernel, which receives a pointer to it.
 struct KernelArgument {
   enum class Kind : uint8_t { Buffer, Weight, RopeTable };
   Kind kind = Kind::Buffer;
-  int64_t index = 0;
+  int64_t index = 0; ///< among the things of that kind
 };
 
-/// A row kernel is called for the rows, or outputs, that a thread has.
+/// Calls a row kernel for each thread's share of the rows, or outputs.
 struct RowLoopTask {
   RecordKind kind = RecordKind::Rows;
   int64_t kernel = 0;
   std::vector<KernelArgument> arguments;
 };
 
-/// output = input . weight^T + bias, for the weight's columns [firstColumn,
-/// endColumn).
+/// Computes output = input . weight^T + bias for the weight's columns
+/// [firstColumn, endColumn).
 struct ProductTask {
   RecordKind kind = RecordKind::Rows;
   int64_t input = 0;
@@ -88,7 +89,7 @@ struct AppendTask {
   int64_t cache = 0;
 };
 
-/// Attention of the rows' queries over a cache.
+/// Computes the attention of the rows' queries over a cache.
 struct AttendTask {
   int64_t query = 0;
   int64_t output = 0;
@@ -117,12 +118,13 @@ struct CheckpointTask {
   std::vector<int64_t> buffers;
 };
 
-/// All threads wait for each other.
+/// Makes all threads wait for each other.
 struct BarrierTask {};
 
 using StepTask = std::variant<RowLoopTask, ProductTask, AppendTask, AttendTask,
                               ExchangeTask, CheckpointTask, BarrierTask>;
 
+/// The tasks of a step and what they refer to by number.
 struct StepPlan {
   std::vector<std::string> kernelNames;
   std::vector<PlannedBuffer> buffers;

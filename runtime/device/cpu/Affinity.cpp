@@ -1,4 +1,4 @@
-//===- Affinity.cpp - which processors a thread may run on ----------------===//
+//===- Affinity.cpp - the processors that a thread may run on -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ namespace sluice::cpu {
 namespace {
 
 constexpr int32_t wordBits = sizeof(unsigned long) * CHAR_BIT;
-/// No kernel has more.
+/// No kernel supports more.
 constexpr size_t maxProcessors = size_t{1} << 20;
 
 } // namespace
@@ -31,7 +31,8 @@ AffinityMask::AffinityMask(const ProcessorSet &processors) {
 
 AffinityMask AffinityMask::ofThisThread() {
   AffinityMask mask;
-  // Ever larger ones: the kernel refuses one smaller than its own.
+  // The kernel refuses a mask that is smaller than its own, so this tries ever
+  // larger ones.
   for (size_t processors = CPU_SETSIZE; processors <= maxProcessors;
        processors *= 2) {
     mask.words.assign(processors / wordBits, 0);

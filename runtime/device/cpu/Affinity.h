@@ -1,4 +1,4 @@
-//===- Affinity.h - which processors a thread may run on ------------------===//
+//===- Affinity.h - the processors that a thread may run on ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,32 +14,31 @@
 
 namespace sluice::cpu {
 
-/// Hardware threads by the kernel's numbers, ascending.
+/// Hardware threads by the kernel's numbers, in ascending order.
 using ProcessorSet = std::vector<int32_t>;
 
-/// A mask as the kernel has it, of any number of processors.
+/// An affinity mask in the kernel's form, for any number of processors.
 class AffinityMask {
 public:
-  /// Of no processor.
+  /// Makes an empty mask.
   AffinityMask() = default;
   explicit AffinityMask(const ProcessorSet &processors);
 
-  /// Of the calling thread; where it cannot be read, of no processor.
+  /// Returns the calling thread's mask, or an empty one if it cannot be read.
   static AffinityMask ofThisThread();
   ProcessorSet processors() const;
 
-  /// Reads the calling thread's mask again, of as many processors as this one
-  /// has room for; allocates nothing. Whether it could.
+  /// Reads the calling thread's mask into this one, which must have room for as
+  /// many processors. Returns whether that succeeded. Allocates nothing.
   bool readAgain();
-  /// Makes it the calling thread's mask. Where the kernel refuses, which it
-  /// does when none of the processors is there any more, the thread keeps the
-  /// one it has.
+  /// Makes this the calling thread's mask. If the kernel refuses, because none
+  /// of the processors exists any more, the thread keeps the mask that it has.
   void apply() const;
 
 private:
   size_t bytes() const { return words.size() * sizeof(unsigned long); }
 
-  std::vector<unsigned long> words; ///< as in cpu_set_t
+  std::vector<unsigned long> words; ///< in the layout of cpu_set_t
 };
 
 } // namespace sluice::cpu

@@ -1,4 +1,4 @@
-//===- AvailableMemory.cpp - how much memory there is to be had -----------===//
+//===- AvailableMemory.cpp - the memory that this process can still use ---===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 
 using namespace sluice;
 
-/// The number behind `name` in a file of such lines.
+/// Returns the number after the word `name` in a file.
 static std::optional<uint64_t> numberOf(const std::string &path,
                                         std::string_view name) {
   std::ifstream file(path);
@@ -31,8 +31,9 @@ static std::optional<uint64_t> onlyNumber(const std::string &path) {
   return std::nullopt; // no such file, or "max"
 }
 
-/// What the control group has left. Files that are cached can be dropped, but
-/// for those that are memory themselves (shared, tmpfs).
+/// Returns what the control group has left. Cached files count as free because
+/// they can be dropped, except those that exist in memory only (shared memory,
+/// tmpfs).
 static std::optional<uint64_t> availableInGroup(const std::string &group) {
   auto max = onlyNumber(group + "memory.max");
   auto used = onlyNumber(group + "memory.current");

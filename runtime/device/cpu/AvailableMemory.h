@@ -1,4 +1,4 @@
-//===- AvailableMemory.h - how much memory there is to be had -------------===//
+//===- AvailableMemory.h - the memory that this process can still use -----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,10 +14,10 @@
 
 namespace sluice::cpu {
 
-/// Bytes that this process could use without anybody being killed for it, as
-/// far as the kernel can tell: what is free or can be dropped, and no more than
-/// its control group (version 2) has left. None: the kernel does not tell.
-/// `root` stands for /.
+/// Returns how many bytes this process can use before the kernel kills a
+/// process, as far as the kernel can tell: the memory that is free or can be
+/// reclaimed, but at most what the process's control group (version 2) has
+/// left. Returns none if the kernel does not tell. `root` replaces / in paths.
 std::optional<uint64_t> availableMemory(const std::string &root = "/");
 
 } // namespace sluice::cpu

@@ -1,4 +1,4 @@
-//===- CacheFormat.h - how keys and values are stored ---------------------===//
+//===- CacheFormat.h - the formats of stored keys and values --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,19 +13,19 @@
 
 namespace sluice::cpu {
 
-/// How the cache holds the numbers of keys and values.
+/// The format of the keys and values in a cache.
 enum class CacheFormat : uint8_t {
-  F32, ///< as they were computed
+  F32, ///< as computed
   /// 8-bit integers with one float scale for each block of 32 dimensions of a
-  /// token's key, or value, in one kv head. What is rounded depends on that
+  /// token's key or value in one kv head. A block's rounding depends on that
   /// block alone.
   Q8_0,
 };
 
-/// Dimensions that share a scale.
+/// The number of dimensions that share a scale.
 constexpr int64_t scaledDims = 32;
 
-/// "f32", "q8_0".
+/// Returns "f32" or "q8_0".
 std::string_view cacheFormatName(CacheFormat format);
 
 } // namespace sluice::cpu

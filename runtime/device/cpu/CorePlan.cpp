@@ -1,4 +1,4 @@
-//===- CorePlan.cpp - how many threads, and on which cores ----------------===//
+//===- CorePlan.cpp - the number of threads and their cores ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,8 +22,8 @@ std::span<const ProcessorSet> coresOf(const Topology &topology,
       .subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
 }
 
-/// The hardware threads of these cores: the first of each, the second of each
-/// that has one, and so on.
+/// Returns the hardware threads of `cores`: the first of each core, then the
+/// second of each core that has one, and so on.
 ProcessorSet inTurn(std::span<const ProcessorSet> cores) {
   ProcessorSet processors;
   bool isMore = true;
@@ -44,8 +44,8 @@ bool overlap(const ProcessorSet &a, const ProcessorSet &b) {
   });
 }
 
-/// Why not every team can have a hardware thread for each of its threads; empty
-/// where it can.
+/// Returns why some team cannot have a hardware thread for each of its threads,
+/// or an empty string if every team can.
 std::string findObstacle(const Topology &topology, CoreShare share,
                          int64_t threads) {
   if (!share.isExclusive)
@@ -97,9 +97,9 @@ Expected<std::vector<ProcessorSet>> placeThreads(const Topology &topology,
                                                  Pinning pinning) {
   std::vector<ProcessorSet> places;
   auto cores = static_cast<int64_t>(topology.cores().size());
-  // Fewer than that are left to the kernel: somebody, or a quota, has said that
-  // others want these cores too, who may be pinned to the same ones. On a
-  // single core there is nothing to choose.
+  // With fewer threads than cores, the kernel places them: a command line or a
+  // quota has then left cores to other processes, which may be pinned to the
+  // same ones. On a single core there is nothing to choose.
   bool isFull =
       share.isExclusive && threads == cores / share.count && cores > 1;
   if (pinning == Pinning::Off || (pinning == Pinning::Auto && !isFull))
@@ -107,8 +107,8 @@ Expected<std::vector<ProcessorSet>> placeThreads(const Topology &topology,
   if (std::string why = findObstacle(topology, share, threads); !why.empty())
     return failure(why);
   std::span<const ProcessorSet> own = coresOf(topology, share);
-  // A whole core where there is one, so that others that run there for a moment
-  // take its other hardware thread.
+  // A thread gets a whole core if possible, so that other processes' short work
+  // can use the core's second hardware thread.
   if (threads <= static_cast<int64_t>(own.size())) {
     places.assign(own.begin(), own.begin() + threads);
     return places;

@@ -1,13 +1,13 @@
-//===- CorePlan.h - how many threads, and on which cores ------------------===//
+//===- CorePlan.h - the number of threads and their cores -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Teams of threads share the cores of a process, and processes those of a
-// machine. A team has a part of them: so many threads it starts by default, and
-// there its threads are pinned.
+// Divides the cores of a machine among the processes of a job, and the cores of
+// a process among its teams of threads. A team's share of the cores determines
+// how many threads it starts by default and where they are pinned.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,47 +21,52 @@
 
 namespace sluice::cpu {
 
-/// Whether threads are pinned.
+/// When threads are pinned to cores.
 enum class Pinning : uint8_t {
-  Auto, ///< where they are as many as their part has cores
-  On,   ///< where there is a hardware thread for each
+  Auto, ///< if there are as many threads as the share has cores
+  On,   ///< always; needs a hardware thread for each thread
   Off
 };
 
-/// Part `index` of `count` about equal, consecutive parts of a process's cores.
+/// Part `index` of `count` consecutive parts of a process's cores, all of about
+/// the same size.
 struct CoreShare {
   int64_t index = 0;
   int64_t count = 1;
-  /// Whether nobody of the same job has other parts of the same cores, which
-  /// would lie across these.
+  /// False if another process of the job may run on some of these cores but not
+  /// on the same set, because its parts then overlap these.
   bool isExclusive = true;
 
-  /// Part `i` of `n` of this one.
+  /// Returns part `i` of `n` of this share.
   CoreShare part(int64_t i, int64_t n) const {
     return {index * n + i, count * n, isExclusive};
   }
 };
 
-/// A process of a job.
+/// One process of a job.
 struct Tenant {
-  std::string machine;  ///< where it runs; equal for those of one machine
-  ProcessorSet allowed; ///< what it may run on there
+  std::string machine;  ///< where it runs; equal for processes on one machine
+  ProcessorSet allowed; ///< the processors that it may run on
 };
 
-/// What tenant `self` has of the cores that it may run on: all of them where it
-/// has been bound to some of its own, a part where others may run on the same.
+/// Returns the share of tenant `self` in the cores that it may run on: all of
+/// them if no other tenant may run on any, and one part for each tenant
+/// otherwise.
 CoreShare shareOf(std::span<const Tenant> tenants, size_t self);
 
-/// Cores of the share, but no more than a part of the quota; at least 1.
+/// Returns the number of cores of the share, or the same part of the quota if
+/// that is less; at least 1.
 int64_t defaultThreadCount(const Topology &topology, CoreShare share = {});
-/// The same of this process.
+/// Returns the default for a team that has all cores of this process.
 int64_t defaultThreadCount();
 
-/// What each of a team's threads is pinned to: a core, or where the share has
-/// fewer cores than threads a hardware thread, the first of all cores before
-/// the second of any. Empty: they are not pinned. Error of Pinning::On: why
-/// they cannot be. It is the same for all parts of the share's cores, so that
-/// teams of as many threads are all pinned, or none.
+/// Returns the processors that each of a team's threads is pinned to, or an
+/// empty list if they are not pinned. A thread has a whole core. If the share
+/// has fewer cores than threads, a thread has one hardware thread instead; the
+/// first hardware thread of every core is used before the second of any. Error,
+/// for Pinning::On only: the reason why the threads cannot be pinned. The
+/// decision is the same for all shares of a process, so teams of equal size are
+/// either all pinned or none is.
 Expected<std::vector<ProcessorSet>> placeThreads(const Topology &topology,
                                                  CoreShare share,
                                                  int64_t threads,

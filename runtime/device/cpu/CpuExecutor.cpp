@@ -1,4 +1,4 @@
-//===- CpuExecutor.cpp - runs the steps of a compiled program -------------===//
+//===- CpuExecutor.cpp - the executor of compiled programs on CPUs --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,9 +29,9 @@ int64_t roundedCapacity(int64_t capacity) {
 
 Status checkWeights(const CpuProgram &program) {
   const std::vector<CpuWeight> &weights = program.weights;
-  // A table is looked up by tokens, of which programs without an embedding know
-  // nothing, or by positions; the row kernel knows which, and its compiler has
-  // checked the one that it is.
+  // A table is indexed by positions or by tokens, whose number a program
+  // without an embedding does not know. This checks the smaller number: only
+  // the row kernel knows which it needs, and the compiler has checked that one.
   int64_t minRows = program.hasEmbedding
                         ? std::min(program.vocabSize, program.contextLength)
                         : program.contextLength;
@@ -62,7 +62,7 @@ Status checkProgram(const CpuProgram &program) {
   return checkWeights(program);
 }
 
-/// Fills in what zeros stand for, and checks.
+/// Replaces zeros by their defaults and checks the limits.
 Expected<CpuExecutorLimits> resolve(const CpuProgram &program,
                                     CpuExecutorLimits limits,
                                     const ThreadPool *pool) {
@@ -144,8 +144,8 @@ Status CpuExecutor::State::allocate() {
     return scratch.status();
   step.scratch = scratch.take();
 
-  // Both products stay below 2^60; so does their sum in floats, and only in
-  // bytes it may not fit.
+  // Both products stay below 2^60, so their sum in floats does not overflow;
+  // only the sum in bytes may.
   uint64_t floats =
       static_cast<uint64_t>(program.rowFloats * rowCapacity) +
       static_cast<uint64_t>(program.outputFloats * outputCapacity);
@@ -166,7 +166,7 @@ Status CpuExecutor::State::allocate() {
 
 Status CpuExecutor::State::makeResident() {
   uint64_t bytes = cacheBytes() + step.scratch.bytes() + arena.bytes();
-  // Else the kernel would kill somebody.
+  // Without this check the kernel would kill a process.
   if (auto available = availableMemory(); available && *available < bytes)
     return failure("memory: the cache and a step take ", bytes,
                    " bytes, and this machine has ", *available, " to give");
@@ -235,7 +235,8 @@ device::StepBounds CpuExecutor::bounds() const {
 Status CpuExecutor::execute(const device::StepInput &input) {
   if (Status s = device::checkStep(input, bounds()); !s.ok())
     return s;
-  // A checkpoint may change the batch before another thread has started.
+  // Thread 0 may change the batch at a checkpoint before another thread has
+  // started, so the counts are read here.
   const StepCounts counts = {input.batch->rows(), input.batch->outputs()};
   state->step.begin(input);
   auto body = [&](int64_t thread) {

@@ -1,19 +1,21 @@
-//===- CpuExecutor.h - runs the steps of a compiled program ---------------===//
+//===- CpuExecutor.h - the executor of compiled programs on CPUs ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-//   Expected<std::unique_ptr<Executor>> executor = Executor::create(program,
-//                                                                   limits);
-//   ... the batch's rows are placed: pages->grow(sequence, position + 1) ...
+// Executes the steps of a program with a pool of threads:
+//
+//   Expected<std::unique_ptr<CpuExecutor>> executor =
+//       CpuExecutor::create(program, limits);
+//   ... place the batch's rows: pages->grow(sequence, position + 1) ...
 //   if (Status s = (*executor)->execute({&batch, &pages}); !s.ok()) return s;
 //   std::span<const float> logits = (*executor)->logits(0);
 //
-// Several executors, one for each stage of a model, may work with one table of
-// pages, as long as they execute the same steps: each keeps the keys and values
-// of its own layers.
+// Several executors, one for each stage of a model, may use one table of pages
+// if they execute the same steps. Each stores the keys and values of its own
+// layers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,36 +48,38 @@ struct CpuProgram : device::ProgramShape {
   std::vector<CpuWeight> weights;
 };
 
-/// Bounds of an Executor; all memory for them is reserved at the start, and
-/// becomes resident as it is used, or then.
+/// The sizes that an executor is created with. It reserves all memory for them
+/// at creation.
 struct CpuExecutorLimits {
   int64_t rows = 512;        ///< rows of a step
   int64_t outputs = 1;       ///< rows of a step that ask for logits
-  int64_t pages = 0;         ///< of the cache, as CachePages has
-  int64_t contextLength = 0; ///< of one sequence; 0: the program's
-  int64_t threads = 0;       ///< 0: defaultThreadCount()
+  int64_t pages = 0;         ///< of cache memory, as in CachePages
+  int64_t contextLength = 0; ///< of one sequence; 0 means the program's
+  int64_t threads = 0;       ///< 0 means defaultThreadCount()
   CacheFormat cacheFormat = CacheFormat::F32;
-  /// Steps cannot run out of memory: all of it is given out at the start.
+  /// Whether all memory is made resident at creation, so that no step can run
+  /// out of it. Otherwise it becomes resident when it is first used.
   bool resident = false;
 };
 
-/// Owns the arena and the caches of one program, and the thread pool unless it
-/// is given one. Memory is reserved from the kernel and only takes room once it
-/// is used. Thread-compatible: one call at a time.
+/// Owns the arena and the caches of one program, and the thread pool unless
+/// create() receives one. Thread-compatible: one call at a time.
 class CpuExecutor final : public device::StepExecutor {
 public:
-  /// With a `pool`, which runs one executor's step at a time, limits.threads is
-  /// not asked. `group`, for a program of several members, outlives the
-  /// executor, which uses it in execute(). Errors: a program that does not fit
-  /// together (sizes that overflow, a weight missing its data) or is of another
-  /// group, limits below one, or not enough memory.
+  /// Creates an executor. It uses `pool` if that is given, and limits.threads
+  /// has no effect then; a pool runs one executor's step at a time. `group` is
+  /// needed for a program of several members; execute() uses it, and it must
+  /// outlive the executor. Errors: a program that is inconsistent (sizes that
+  /// overflow, a weight without data) or has another number of members than the
+  /// group; limits out of range; a CPU without the program's instruction set;
+  /// not enough memory.
   static Expected<std::unique_ptr<CpuExecutor>>
   create(CpuProgram program, const CpuExecutorLimits &limits,
          std::shared_ptr<ThreadPool> pool = nullptr,
          comm::Collectives *group = nullptr);
   ~CpuExecutor() override;
 
-  /// The limits in force: zeros replaced by what they stand for.
+  /// Returns the limits in force, with zeros replaced by their defaults.
   const CpuExecutorLimits &limits() const;
   int64_t vocabSize() const override;
   int64_t hiddenSize() const override;
@@ -83,13 +87,14 @@ public:
   bool hasOutput() const override;
   int64_t outputLimit() const override { return limits().outputs; }
   int64_t threads() const;
-  /// Bytes of address space reserved for the arena and for the caches.
+  /// Return the bytes of address space reserved for the arena and the caches.
   uint64_t arenaBytes() const;
   uint64_t cacheBytes() const;
 
-  /// Of a member of a group, which executes the same steps as the others, the
-  /// errors are also what has broken the group; then nothing is computed any
-  /// more.
+  /// Executes a step; see StepExecutor. All members of a tensor-parallel group
+  /// must execute the same steps. A member's execute() also fails once the
+  /// group has broken, which is permanent. The results of such a step are
+  /// arbitrary, and it ends at its next checkpoint.
   Status execute(const device::StepInput &input) override;
   std::span<const float> logits(int64_t output) const override;
   std::optional<device::StepWaits> waits() const override;

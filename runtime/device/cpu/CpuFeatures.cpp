@@ -32,7 +32,7 @@ enum Feature : FeatureBits {
 
 struct FeatureName {
   FeatureBits bit;
-  std::string_view name; ///< as /proc/cpuinfo has it
+  std::string_view name; ///< as in /proc/cpuinfo
 };
 
 constexpr std::array<FeatureName, 14> featureNames = {{
@@ -90,8 +90,8 @@ std::optional<Isa> parseIsa(std::string_view name) {
 }
 
 FeatureBits detectFeatures() {
-  // Knows of CPUID and of what the operating system saves (XGETBV) both. The
-  // builtin takes nothing but literals.
+  // The builtin checks both CPUID and what the operating system saves (XGETBV).
+  // It accepts literals only.
   FeatureBits bits = 0;
   auto note = [&bits](int supported, Feature feature) {
     if (supported)

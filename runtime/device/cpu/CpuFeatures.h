@@ -16,8 +16,8 @@
 
 namespace sluice::cpu {
 
-/// A level of instruction set. An executable is built for one; kernels of every
-/// level are in the runtime. Each level contains those before it.
+/// A level of instruction set. Each executable is built for one level; the
+/// runtime has kernels for all levels. Each level contains the ones before it.
 enum class Isa : uint8_t {
   Avx2,       ///< x86-64-v3
   Avx512,     ///< x86-64-v4
@@ -28,17 +28,18 @@ enum class Isa : uint8_t {
 std::string_view isaName(Isa isa);
 std::optional<Isa> parseIsa(std::string_view name);
 
-/// What this CPU and operating system offer, one bit a feature; the features
-/// that no level asks for are left out.
+/// The features that this CPU and operating system offer, one bit for each
+/// feature that some level needs.
 using FeatureBits = uint32_t;
 FeatureBits detectFeatures();
 
-/// Success when `features` hold all that level `name` needs. Otherwise an error
-/// that names what is missing, as /proc/cpuinfo spells it.
+/// Returns success if `features` contain all that level `name` needs, and
+/// otherwise an error that names the missing ones, spelled as in /proc/cpuinfo.
+/// The second form checks this machine.
 Status requireIsa(std::string_view name, FeatureBits features);
 Status requireIsa(std::string_view name);
 
-/// The highest level that `features` hold; none below x86-64-v3.
+/// Returns the highest level that `features` contain, or none below x86-64-v3.
 std::optional<Isa> bestIsa(FeatureBits features);
 
 } // namespace sluice::cpu

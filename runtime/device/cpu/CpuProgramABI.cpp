@@ -1,4 +1,4 @@
-//===- CpuProgramABI.cpp - what emitted code calls ------------------------===//
+//===- CpuProgramABI.cpp - the functions that emitted code calls ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -5,26 +5,26 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The compiler emits a row kernel for each loop over rows of a step; the
-// runtime runs the other tasks itself and calls the kernels (StepTasks.h). Both
-// sides are built from this header's text: a change of any signature, layout or
-// rule in it is a new SLUICE_ABI_VERSION, and so is a change of StepPlan.h's
+// The compiler emits a row kernel for each row loop of a step. The runtime runs
+// the other tasks itself and calls the kernels (StepTasks.h). The compiler and
+// the runtime must agree on this header: a change of any signature, layout or
+// rule in it needs a new SLUICE_ABI_VERSION, and so does a change of StepPlan's
 // form.
 //
 // A row kernel does what its row loop in the phase `plan` says, for some rows
 // of the step. Each thread of the pool calls it for its own share of the rows.
-// A kernel writes the records of these rows alone, waits for nobody, and reads
-// what other threads have written only where a barrier lies between. It calls
-// the functions below.
+// A kernel writes only the records of these rows and never waits. It may read
+// what other threads have written only if a barrier lies between. It calls the
+// functions below.
 //
-// Values are dense records of N floats: x[row][N]. All buffers and vectors are
-// aligned to 64 bytes.
+// A value is an array of dense records of N floats: x[row][N]. All buffers and
+// vectors are aligned to 64 bytes.
 //
-// Invariant: what a function computes for a row depends on that row, on its
-// sequence's cache and on shapes; never on the other rows of the step, on how
-// many there are, or on the number of threads. Bit for bit.
+// Invariant: the result for a row depends on that row, its sequence's cache and
+// the shapes, bit for bit. It never depends on the other rows of the step, on
+// their number, or on the number of threads.
 //
-// Nothing here reports errors: the executor checks a step before it starts it.
+// No function here reports errors: the executor checks a step before it starts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +35,9 @@
 
 #define SLUICE_ABI_VERSION 7
 
-/// A symbol of the runtime that emitted objects refer to, named after the
-/// version: with a runtime of another one they cannot be linked. And its name.
+/// The symbol of the runtime that emitted objects refer to, and its name. It
+/// contains the version, so objects cannot be linked with a runtime of another
+/// version.
 #define SLUICE_ABI_SYMBOL SLUICE_ABI_SYMBOL_OF(SLUICE_ABI_VERSION)
 #define SLUICE_ABI_SYMBOL_NAME SLUICE_ABI_TEXT(SLUICE_ABI_SYMBOL)
 #define SLUICE_ABI_SYMBOL_OF(version) SLUICE_ABI_JOIN(version)
@@ -44,81 +45,82 @@
 #define SLUICE_ABI_TEXT(symbol) SLUICE_ABI_QUOTE(symbol)
 #define SLUICE_ABI_QUOTE(symbol) #symbol
 
-/// Floats of one quantised row of `cols` activations, a multiple of 32: 48
-/// bytes for each block of 32 (linear/ActivationRows.h says which).
+/// The size, in floats, of one quantised row of `cols` activations, a multiple
+/// of 32. Each block of 32 takes 48 bytes (see linear/ActivationRows.h).
 #define SLUICE_QUANTIZED_ROW_FLOATS(cols) ((cols) / 32 * 12)
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// The step that is executed: its rows and all that they reach. Opaque to
+/// The step that is executed: its rows and all that they refer to. Opaque to
 /// emitted code, which only passes it on. Owned by the executor; valid during
 /// the call of a row kernel.
 typedef struct SluiceStep SluiceStep;
 
-/// A table whose rows are looked up (a weight of use "rows"). Opaque.
+/// A table whose rows are read by number (a weight of use "rows"). Opaque.
 typedef struct SluiceTable SluiceTable;
 
 /// The frequencies of a rotary embedding. Opaque.
 typedef struct SluiceRopeTable SluiceRopeTable;
 
-/// An emitted row kernel: does its loop's work for the rows, or outputs,
+/// An emitted row kernel, which executes its loop for the rows, or outputs,
 /// [begin, end). `arguments` has a pointer for each operand of the loop, in
-/// their order: the starts of the buffers that it reads; then of its weights (a
-/// vector's floats, a SluiceTable or a SluiceRopeTable); then of the buffers
+/// order: the starts of the buffers that it reads; then its weights (a vector's
+/// floats, a SluiceTable or a SluiceRopeTable); then the starts of the buffers
 /// that it writes.
 typedef void (*SluiceRowKernel)(SluiceStep *step, void *const *arguments,
                                 int64_t begin, int64_t end);
 
-/// One line of an executable's table of row kernels, sluice_row_kernel_table
+/// An entry of an executable's table of row kernels, sluice_row_kernel_table
 /// (runtime/app/LinkedProgram.h). As an LLVM struct: { ptr, ptr }.
 typedef struct SluiceRowKernelEntry {
-  const char *name; ///< as in the descriptor's step; ends with a zero byte
+  const char *name; ///< as in the descriptor's step; null-terminated
   SluiceRowKernel kernel;
 } SluiceRowKernelEntry;
 
-/// The parameters of one attention; the compiler emits it as a constant for a
-/// GPU's program.
-/// As an LLVM struct, in this order and without padding between fields:
+/// The parameters of one attention. The compiler emits it as a constant for a
+/// program on a GPU. As an LLVM struct, in this order and without padding
+/// between fields:
 ///   { i64 heads, i64 kvHeads, i64 headDim, i64 window,
 ///     float scale, float softcap, ptr alibiSlopes }        48 bytes, align 8
 typedef struct SluiceAttention {
   int64_t heads;   ///< query heads; a multiple of kvHeads
-  int64_t kvHeads; ///< as in the cache layer
-  int64_t headDim; ///< as in the cache layer
+  int64_t kvHeads; ///< as in the layer's cache
+  int64_t headDim; ///< as in the layer's cache
   /// Sliding window: the row at position p sees positions p-window+1 .. p.
   /// 0: all positions up to p.
   int64_t window;
   float scale;   ///< score = scale * (q . k)
   float softcap; ///< then, unless 0: score = softcap * tanh(score / softcap)
-  /// Null, or one slope for each query head: last, the score of key position t
-  /// for the row at position p gets slope * (t - p).
+  /// Null, or one slope for each query head. Finally, slope * (t - p) is added
+  /// to the score of the key at position t for the row at position p.
   const float *alibiSlopes;
 } SluiceAttention;
 
-/// h[row][cols] = the rows that the stage before has sent, as float32; `cols`
-/// is the descriptor's hidden_size. Programs without an embedding only, and
-/// only before the step's first checkpoint. Writes h[rowBegin..rowEnd) only.
+/// h[row][cols] = the rows that the previous stage has sent, as float32; `cols`
+/// is the descriptor's hidden_size. Only for programs without an embedding, and
+/// only before the step's first checkpoint. Writes only h[rowBegin..rowEnd).
 void sluice_receive_rows(SluiceStep *step, float *h, int64_t cols,
                          int64_t rowBegin, int64_t rowEnd);
 
-/// Gives the rows h[row][cols] to the stage behind, in the format of the link;
-/// `cols` is the descriptor's hidden_size. Programs without an output only, and
-/// only after the step's last checkpoint, once for each living row. Reads
-/// h[rowBegin..rowEnd) only.
+/// Passes the rows h[row][cols] to the next stage, in the format of the link;
+/// `cols` is the descriptor's hidden_size. Only for programs without an output,
+/// and only after the step's last checkpoint, once for each living row. Reads
+/// only h[rowBegin..rowEnd).
 void sluice_send_rows(SluiceStep *step, const float *h, int64_t cols,
                       int64_t rowBegin, int64_t rowEnd);
 
-/// out[row][cols] = the row of `table` that the row's token, or with byPosition
-/// its position, names, as float32. Writes out[rowBegin..rowEnd) only.
+/// out[row][cols] = a row of `table`, as float32. The row's token, or with
+/// byPosition its position, is the number of the table's row. Writes only
+/// out[rowBegin..rowEnd).
 void sluice_embed(SluiceStep *step, const SluiceTable *table,
                   int32_t byPosition, float *out, int64_t rowBegin,
                   int64_t rowEnd);
 
-/// Quantises rows of activations x[row][cols] to what products with quantised
-/// weights take: 8-bit integers in blocks of 32 with a float scale and the
-/// block's sum. `cols` is a multiple of 32; q is a value buffer with rows of
+/// Quantises rows of activations x[row][cols] for products with quantised
+/// weights: to 8-bit integers in blocks of 32 with a float scale and the
+/// block's sum. `cols` is a multiple of 32; q is a buffer with rows of
 /// SLUICE_QUANTIZED_ROW_FLOATS(cols) floats. q and x do not overlap.
 void sluice_quantize_rows(SluiceStep *step, const float *x, void *q,
                           int64_t cols, int64_t rowBegin, int64_t rowEnd);

@@ -39,8 +39,9 @@ Expected<LayerCache> LayerCache::create(device::CacheShape shape,
   return LayerCache(layout, memory.take());
 }
 
-/// Rounds x[count], a block, to q[i] * the scale that it returns. Only
-/// operations that round the same on every machine.
+/// Rounds a block x[count] to q[count] and returns the scale, so that x[i] is
+/// about q[i] * scale. Uses only operations that round in the same way on every
+/// machine.
 static float roundBlock(const float *x, int64_t count, int8_t *q) {
   int32_t largestBits = 0;
   for (int64_t i = 0; i < count; ++i)
@@ -53,8 +54,8 @@ static float roundBlock(const float *x, int64_t count, int8_t *q) {
   }
   float largest = std::bit_cast<float>(largestBits);
   float inverse = 127.0f / largest;
-  // Added to 1.5 * 2^23 a number is rounded to a whole one, half to even, which
-  // then lies in the low bits, negative ones in two's complement.
+  // Adding 1.5 * 2^23 rounds a number to an integer, half to even. The low bits
+  // of the sum hold that integer in two's complement.
   for (int64_t i = 0; i < count; ++i)
     q[i] =
         static_cast<int8_t>(std::bit_cast<int32_t>(x[i] * inverse + 0x3p22f));
@@ -107,7 +108,7 @@ void LayerCache::storeRounded(uint8_t *block, int64_t slot, const float *k,
 
 void LayerCache::copyPage(int64_t from, int64_t to, int64_t headBegin,
                           int64_t headEnd) {
-  // The blocks of a page's heads lie one after another.
+  // The blocks of a page's heads are contiguous.
   std::memcpy(block(to, headBegin), block(from, headBegin),
               static_cast<size_t>((headEnd - headBegin) * places.headBytes()));
 }

@@ -5,25 +5,27 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A page (CachePages.h) of a layer has one block for each kv head:
+// A layer has one block of each page (CachePages.h) for each kv head:
 //
 //   k[group][dim][16]    two groups of 16 tokens, transposed: a vector register
 //                        holds one dimension of 16 tokens, so that scores are
 //                        summed over dimensions in each lane, in order, without
 //                        a horizontal sum
-//   kScales[scale][32]   q8_0 only: of each 32 dimensions, token by token
+//   kScales[scale][32]   q8_0 only: for each 32 dimensions, token by token
 //   v[32][paddedDim]     token by token; dimensions padded to a multiple of 16
 //                        with zeros
 //   vScales[32][scale]   q8_0 only
 //
-// Numbers are floats, or in q8_0 bytes that stand for byte * scale. 32 numbers
-// are 128 bytes there and 36 here: 3.5 times as many tokens.
+// Elements are floats, or in q8_0 bytes that stand for byte * scale. 32
+// elements take 128 bytes as floats and 36 bytes in q8_0, so q8_0 holds 3.5
+// times as many tokens.
 //
-// Why blocks of 32 and not one scale for the whole key: keys can have a few
-// dimensions that are far larger than the others, and all that share a scale
-// with one of these lose their low bits. Of 128 dimensions with one that is ten
-// times as large, blocks halve the error of a score. They cost 36 bytes instead
-// of 33, and no time: numbers are multiplied by a scale either way.
+// Why blocks of 32 have a scale, and not the whole key: keys can have a few
+// dimensions that are far larger than the others, and all dimensions that share
+// a scale with one of these lose their low bits. In a key of 128 dimensions
+// with one that is ten times as large, blocks halve the error of a score. They
+// cost 36 bytes instead of 33, and no time, because elements are multiplied by
+// a scale in both cases.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,17 +41,17 @@
 
 namespace sluice::cpu {
 
-/// Tokens of a group of transposed keys.
+/// The number of tokens in a group of transposed keys.
 constexpr int64_t groupTokens = 16;
 
-/// Where things lie in a layer's cache; in bytes.
+/// The offsets and sizes, in bytes, of the parts of a layer's cache.
 struct CacheLayout {
   CacheFormat format;
   int64_t kvHeads;
   int64_t headDim;
   int64_t paddedDim;   ///< headDim rounded up to 16
-  int64_t numberBytes; ///< of one number of a key or value
-  int64_t scales;      ///< of one token's key, and of its value; f32: none
+  int64_t numberBytes; ///< of one element of a key or value
+  int64_t scales; ///< of one token's key, and as many of its value; 0 in f32
 
   CacheLayout(device::CacheShape shape, CacheFormat format)
       : format(format), kvHeads(shape.kvHeads), headDim(shape.headDim),
@@ -75,21 +77,21 @@ private:
   }
 };
 
-/// The pages of one layer. Which sequence holds which page is CachePages'
-/// business. Different threads may append different rows at the same time.
+/// Owns the memory of one layer's pages. CachePages knows which sequence has
+/// which page. Different threads may store different rows at the same time.
 class LayerCache {
 public:
-  /// Limits that keep products of the sizes far from overflow.
+  /// These limits keep products of the sizes far from overflow.
   static constexpr int64_t maxKvHeads = 1 << 16;
   static constexpr int64_t maxHeadDim = 1024;
 
-  /// Memory for `pages` pages. Errors: sizes out of range, or no memory.
+  /// Allocates memory for `pages` pages. Errors: sizes out of range; no memory.
   static Expected<LayerCache> create(device::CacheShape shape,
                                      CacheFormat format, int64_t pages);
 
   const CacheLayout &layout() const { return places; }
   uint64_t bytes() const { return memory.bytes(); }
-  /// As ZeroedMemory's.
+  /// See ZeroedMemory::makeResident().
   Status makeResident() { return memory.makeResident("cache"); }
 
   uint8_t *block(int64_t page, int64_t kvHead) {
@@ -100,15 +102,16 @@ public:
     return const_cast<LayerCache *>(this)->block(page, kvHead);
   }
 
-  /// Stores k[headDim] and v[headDim] of one token and kv head at `slot`
-  /// (0 .. pageTokens-1) of `page`. In q8_0 the largest of a block becomes 127
-  /// times the scale, and the others are rounded to the nearest, half to even;
-  /// a block below 2^-100 becomes zeros, one with an infinity or a NaN NaNs.
+  /// Stores k[headDim] and v[headDim] of one token and kv head at `slot` (0 ..
+  /// pageTokens-1) of `page`. In q8_0 the largest element of a block becomes
+  /// 127 times the scale, and the others are rounded to the nearest integer,
+  /// half to even. A block with all magnitudes below 2^-100 becomes zeros; a
+  /// block with an infinity or a NaN becomes NaNs.
   void store(int64_t page, int64_t slot, int64_t kvHead, const float *k,
              const float *v);
 
-  /// Makes page `to` equal to page `from` for the kv heads of [headBegin,
-  /// headEnd): all of their slots, whether they are in use or not.
+  /// Makes page `to` equal to page `from` for the kv heads [headBegin,
+  /// headEnd). Copies all slots, also those that are not in use.
   void copyPage(int64_t from, int64_t to, int64_t headBegin, int64_t headEnd);
 
 private:

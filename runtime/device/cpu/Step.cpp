@@ -1,4 +1,4 @@
-//===- Step.cpp - a step's rows and how they leave it ---------------------===//
+//===- Step.cpp - the state of the step that is executed ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ void SluiceStep::reserve(int64_t rows, int64_t threads) {
   runs.reserve(count);
   outputOf.reserve(count);
   outputFrom.reserve(count);
-  // Each output moves once, and one of each cycle twice.
+  // Each output moves once, and one output of each cycle moves twice.
   outputMoves.reserve(count + count / 2);
 }
 
@@ -54,7 +54,7 @@ device::StepWaits SluiceStep::sumWaits() const {
   for (const Progress &each : progress)
     end = std::max(end, each.end);
   for (const Progress &each : progress) {
-    // The last one to end is waited for too.
+    // All threads also wait for the last one at the step's end.
     Time waited = each.waited + (end - each.end);
     sum.mean += waited;
     sum.longest = std::max(sum.longest, waited);
@@ -64,7 +64,8 @@ device::StepWaits SluiceStep::sumWaits() const {
   return sum;
 }
 
-/// Cuts the batch where a row does not follow the one before in its sequence.
+/// Cuts the batch into runs: a run ends where a row does not follow the row
+/// before it in its sequence.
 void SluiceStep::cutRuns() {
   const StepBatch &batch = *input.batch;
   std::span<const SequenceId> sequences = batch.sequences();
@@ -81,8 +82,8 @@ void SluiceStep::cutRuns() {
 }
 
 void SluiceStep::copyPages(int64_t thread, int64_t threads) {
-  // Copies may build on each other, so that each thread makes all of them, for
-  // its share of every layer's heads.
+  // A copy may read what an earlier one wrote, so each thread makes all copies,
+  // for its share of every layer's heads.
   for (LayerCache &cache : caches) {
     int64_t heads = cache.layout().kvHeads;
     int64_t begin = heads * thread / threads;
@@ -109,12 +110,12 @@ void SluiceStep::passCheckpoint() {
   planOutputMoves();
 }
 
-/// Puts the moves of outputs in an order in which nothing is overwritten before
-/// it has been read: from places that nobody needs along the chains that end in
-/// them, then around the cycles by way of the spare place.
+/// Orders the moves of outputs so that none is overwritten before it has been
+/// read. First come the chains of moves that end in a place no output needs any
+/// more, then the cycles, by way of the spare place.
 void SluiceStep::planOutputMoves() {
   const StepBatch &batch = *input.batch;
-  // The row that a living row was is its own, but for those that have moved.
+  // A living row keeps its number unless it has moved.
   for (RowMove move : rowMoves)
     outputOf[move.to] = outputOf[move.from];
   auto outputs = static_cast<int32_t>(batch.outputs());
@@ -122,7 +123,8 @@ void SluiceStep::planOutputMoves() {
   for (int32_t row : batch.outputRows())
     outputFrom.push_back(outputOf[row]);
 
-  // outputOf now says of each output of before whether it is needed.
+  // From here, outputOf says for each old output which new output it becomes,
+  // or -1.
   std::fill(outputOf.begin(), outputOf.end(), -1);
   for (int32_t output = 0; output < outputs; ++output)
     outputOf[outputFrom[output]] = output;

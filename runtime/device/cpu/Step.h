@@ -1,4 +1,4 @@
-//===- Step.h - what a step in progress reaches ---------------------------===//
+//===- Step.h - the state of the step that is executed --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,16 +19,17 @@
 #include <chrono>
 #include <vector>
 
-/// The state behind CpuProgramABI.h's opaque pointer. The executor fills it;
-/// the pool's threads only read it during a step, but for the tickets, the
-/// caches, the scratch memory and the progress of their own, and what thread 0
-/// changes at a checkpoint, between two barriers.
+/// The state behind CpuProgramABI.h's opaque pointer. The executor fills it in.
+/// During a step the pool's threads only read it, with two exceptions: each
+/// thread uses the tickets, the caches and its own scratch memory and progress;
+/// and thread 0 changes the state at a checkpoint, between two barriers.
 struct SluiceStep {
   sluice::cpu::ThreadPool *pool = nullptr;
-  /// Of the program of a member of a group; thread 0's.
+  /// The tensor-parallel group, if the program is computed by several members.
+  /// Only thread 0 uses it.
   sluice::comm::Collectives *group = nullptr;
-  /// Why the members have not met. Thread 0 writes it, others read it behind
-  /// the next barrier.
+  /// The error of a failed exchange between the members. Thread 0 writes it;
+  /// the other threads read it after the next barrier.
   sluice::Status broken;
   const sluice::cpu::LinearKernels *linear = nullptr;
   const sluice::cpu::AttentionKernels *attention = nullptr;
@@ -37,61 +38,64 @@ struct SluiceStep {
 
   /// The step in progress.
   sluice::device::StepInput input;
-  /// Rows that lie side by side in the batch and in their sequence.
+  /// Ranges of rows that are consecutive in the batch and in their sequence.
   std::vector<sluice::cpu::RowRun> runs;
 
-  /// What the last checkpoint moved, in order. Outputs are sorted by row, so
-  /// that they may have to change places; spareSlot is a place beside them.
+  /// The moves of the last checkpoint, in order. Outputs stay sorted by row, so
+  /// outputs may have to swap places; spareSlot stands for an additional place.
   std::span<const sluice::RowMove> rowMoves;
   std::vector<sluice::RowMove> outputMoves;
   static constexpr int32_t spareSlot = -1;
 
-  /// Deals out the parallel loops of a step: its products and attentions, in
-  /// the order of its tasks.
+  /// Distributes the items of the step's parallel loops: its products and
+  /// attentions, in the order of its tasks.
   sluice::cpu::Tickets tickets;
 
-  /// What a kernel works with beside its operands: scratchFloats floats for
-  /// each thread.
+  /// Working memory of the micro-kernels: scratchFloats floats for each thread.
   sluice::cpu::ZeroedMemory scratch;
   int64_t scratchFloats = 0;
   float *scratchOf(int64_t thread) const {
     return scratch.floats() + thread * scratchFloats;
   }
 
-  /// What a thread knows of its own way through the step.
+  /// One thread's progress through the step.
   struct alignas(64) Progress {
-    /// What it has waited for the others, where the step times it.
+    /// The time spent in barriers, if the step times it.
     sluice::Time waited{0};
     std::chrono::steady_clock::time_point end; ///< of its share of the step
     int64_t barriers = 0;
   };
   std::vector<Progress> progress; ///< one for each thread
 
-  /// All threads: a barrier.
+  /// Waits until all threads have come here. Every thread calls it.
   void barrier(int64_t thread);
-  /// Behind the last call of a thread, where the step times waits.
+  /// Notes the end of a thread's share. Called by each thread as its last call,
+  /// if the step times waits.
   void endShare(int64_t thread);
-  /// After the step.
+  /// Returns the waits of all threads; called after the step.
   sluice::device::StepWaits sumWaits() const;
 
-  /// Memory for steps of that many rows, so that none is allocated later.
+  /// Allocates memory for steps of up to `rows` rows, so that steps allocate
+  /// none.
   void reserve(int64_t rows, int64_t threads);
 
-  /// Before the threads start.
+  /// Prepares a step; called before the threads start.
   void begin(const sluice::device::StepInput &given);
 
-  /// Thread `thread` of `threads`' share of the pages to copy.
+  /// Makes thread `thread`'s share, of `threads`, of the page copies.
   void copyPages(int64_t thread, int64_t threads);
 
-  /// At a checkpoint, on thread 0 while the others wait: lets the dead leave.
+  /// Removes dead rows from the batch at a checkpoint. Called on thread 0 while
+  /// the other threads wait.
   void passCheckpoint();
 
 private:
   void cutRuns();
   void planOutputMoves();
 
-  /// For planOutputMoves(): outputOf[row before the checkpoint], -1 for none,
-  /// and outputFrom[output after it], the same output's number before.
+  /// For planOutputMoves(). outputOf[row] is the output of a row before the
+  /// checkpoint, or -1; outputFrom[output] is the number before the checkpoint
+  /// of an output after it.
   std::vector<int32_t> outputOf;
   std::vector<int32_t> outputFrom;
 };

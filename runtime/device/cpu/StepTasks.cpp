@@ -17,8 +17,9 @@ using namespace sluice::device;
 
 namespace {
 
-/// Makes a thread's share of the moves of a buffer's records: some of the
-/// columns, so that moves that build on each other stay in order.
+/// Makes a thread's share of the moves of a buffer's records: all moves, for
+/// some of the columns. A move may overwrite what an earlier one has read, so a
+/// thread must make them in order.
 void makeMoves(std::span<const RowMove> moves, float *x, int64_t floats,
                int64_t thread, int64_t threads) {
   constexpr int64_t blockFloats = 64;
@@ -37,8 +38,8 @@ void makeMoves(std::span<const RowMove> moves, float *x, int64_t floats,
   }
 }
 
-/// One thread's way through the tasks of a step. run() executes a task, and
-/// returns whether the step goes on behind it.
+/// Runs the tasks of a step on one thread. run() executes a task and returns
+/// whether the step continues after it.
 class TaskThread {
 public:
   TaskThread(SluiceStep &step, StepCounts counts, int64_t thread,
@@ -77,7 +78,7 @@ private:
 };
 
 /// The threads share the pairs of a kv head and a row of k[row][kvHead][dim],
-/// and then of a kv head and a mirror.
+/// and then the pairs of a kv head and a mirror.
 bool TaskThread::run(const BoundAppend &task) {
   LayerCache &cache = *task.cache;
   int64_t kvHeads = cache.layout().kvHeads;
@@ -107,9 +108,9 @@ bool TaskThread::run(const BoundAppend &task) {
   return true;
 }
 
-/// The rows' own keys and values are read in the cache, as they are stored
-/// there, so that a row's result is the same however its sequence was cut into
-/// steps.
+/// The rows' own keys and values are read from the cache too, in the form in
+/// which they are stored. Therefore a row's result is the same however its
+/// sequence was divided into steps.
 bool TaskThread::run(const BoundAttend &task) {
   const StepInput &input = step.input;
   const SluiceAttention &attention = task.attention;
@@ -136,8 +137,9 @@ bool TaskThread::run(const BoundAttend &task) {
   return true;
 }
 
-/// Thread 0 meets the other members, unless the group is broken already. Then
-/// the output has any values, and the step ends at its next checkpoint.
+/// Thread 0 exchanges the records with the other members, unless the group has
+/// broken already. If it has broken, the output has arbitrary values and the
+/// step ends at its next checkpoint.
 bool TaskThread::run(const BoundExchange &task) {
   assert(step.group && "the executor of a member knows its group");
   if (thread != 0 || !step.broken.ok())
@@ -164,8 +166,8 @@ bool TaskThread::run(const BoundCheckpoint &task) {
   const bool mayLeave = !over && step.input.checkpoints;
   if (mayLeave && thread == 0)
     step.passCheckpoint();
-  // In a group, thread 0 may come to an exchange next, and find the group
-  // broken before the other threads have looked.
+  // In a group, thread 0 may reach the next exchange and set step.broken before
+  // the other threads have read it, so a second barrier is needed.
   if (mayLeave || step.group)
     step.barrier(thread);
   const StepBatch &batch = *step.input.batch;

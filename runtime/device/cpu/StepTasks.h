@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A program's StepPlan names buffers, weights and caches by number. StepTasks
-// has the same tasks with their addresses, which stay the same from step to
-// step. Every thread of the pool runs all tasks, in their order, and does its
-// own share of each:
+// A program's StepPlan refers to buffers, weights and caches by number.
+// StepTasks has the same tasks with addresses, which stay the same from step to
+// step. Every thread of the pool runs all tasks, in order, and does its own
+// share of each:
 //
 // - of a row loop, the rows [rows * thread / threads, rows * (thread + 1) /
 //   threads);
@@ -17,8 +17,8 @@
 // - of an append, some of the pairs of a row and a head;
 // - thread 0 does all of an exchange.
 //
-// What one thread has written the others see behind the next barrier or
-// checkpoint, and not before.
+// What one thread has written is visible to the other threads after the next
+// barrier or checkpoint, not before.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,7 @@ struct ArenaMemory {
   int64_t outputCapacity = 0;
 };
 
-/// How many rows a step has, and how many outputs are among them.
+/// The number of rows of a step, and of outputs among them.
 struct StepCounts {
   int64_t rows = 0;
   int64_t outputs = 0;
@@ -61,12 +61,12 @@ struct BoundRowLoop {
 };
 
 struct BoundProduct {
-  PackedWeight weight; ///< its columns that the task computes
+  PackedWeight weight; ///< the columns that the task computes
   const void *input;
-  const float *bias; ///< of these columns; null: none
+  const float *bias; ///< of these columns; null if there is none
   float *output;
   device::RecordKind kind;
-  uint32_t loop; ///< its number among the loops that tickets deal out
+  uint32_t loop; ///< the loop's number in Tickets
 };
 
 struct BoundAppend {
@@ -108,21 +108,22 @@ using BoundTask =
     std::variant<BoundRowLoop, BoundProduct, BoundAppend, BoundAttend,
                  BoundExchange, BoundCheckpoint, BoundBarrier>;
 
-/// The tasks of one program. Constant once it is made.
+/// The tasks of one program. Constant after bind().
 class StepTasks {
 public:
   StepTasks() = default;
 
-  /// Binds the tasks of the program's plan to the arena and to the weights,
-  /// tables and caches of `step`, which must stay where they are. Errors: the
-  /// plan is not sound (device::checkStepPlan), or a task needs a weight of
-  /// another kind or shape.
-  static Expected<StepTasks> bind(const CpuProgram &program, const Arena &arena,
-                                  SluiceStep &step);
+  /// Binds the tasks of the program's plan to the arena, the caches, and the
+  /// program's weights and tables, none of which may move afterwards. Fails if
+  /// the plan is not sound (device::checkStepPlan), or if a weight has another
+  /// kind or shape than its task needs.
+  static Expected<StepTasks> bind(const CpuProgram &program,
+                                  const ArenaMemory &arena,
+                                  std::span<LayerCache> caches);
 
-  /// Runs the tasks for a step that begins with `counts` rows and outputs. All
-  /// `threads` threads of the step's pool call it. It ends early where a
-  /// checkpoint leaves no row.
+  /// Runs the tasks of a step that begins with `counts` rows and outputs. All
+  /// `threads` threads of the step's pool call it. Returns early if no row is
+  /// left after a checkpoint.
   void run(SluiceStep &step, StepCounts counts, int64_t thread,
            int64_t threads) const;
 

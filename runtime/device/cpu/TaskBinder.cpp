@@ -13,8 +13,8 @@ using namespace sluice::device;
 
 namespace sluice::cpu {
 
-/// Binds the tasks of a plan that checkStepPlan() has found sound. The first
-/// error that is found stays.
+/// Binds the tasks of a plan that has passed checkStepPlan(). Keeps the first
+/// error.
 class TaskBinder {
 public:
   TaskBinder(const CpuProgram &program, const ArenaMemory &arena,

@@ -21,7 +21,8 @@ ThreadPool::ThreadPool(int64_t threads, const std::vector<ProcessorSet> &places)
   if (isPinned())
     callersMask = AffinityMask::ofThisThread();
   team.reserve(static_cast<size_t>(threads - 1));
-  // The threads read `count` inside runs only, and the first comes later.
+  // The threads read `count` only inside runs, and no run starts before this
+  // constructor returns.
   try {
     for (int64_t thread = 1; thread < threads; ++thread)
       team.emplace_back([this, thread] { work(thread); });
@@ -59,8 +60,8 @@ void ThreadPool::runErased(Function body, void *bodyContext) {
   function = body;
   context = bodyContext;
   running.store(count - 1, std::memory_order_relaxed);
-  // Publishes the three stores above. Threads that sleep are woken; notifying
-  // when none does costs a load.
+  // Publishes the three stores above. notify_all() wakes threads that sleep; it
+  // costs a load if none does.
   started.fetch_add(1, std::memory_order_release);
   started.notify_all();
   bool pinsCaller = isPinned() && callersMask.readAgain();
@@ -78,8 +79,8 @@ void ThreadPool::barrier() {
   if (count == 1)
     return;
   uint32_t current = phase.load(std::memory_order_relaxed);
-  // The last to arrive has acquired what all others released, and releases it
-  // to them with the new phase.
+  // The last thread to arrive has acquired what all other threads released, and
+  // releases it to them with the new phase.
   if (arrived.fetch_add(1, std::memory_order_acq_rel) == count - 1) {
     arrived.store(0, std::memory_order_relaxed);
     phase.store(current + 1, std::memory_order_release);

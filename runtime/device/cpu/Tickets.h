@@ -1,4 +1,4 @@
-//===- Tickets.h - numbers for whoever comes first ------------------------===//
+//===- Tickets.h - the distribution of items to free threads --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,21 +21,21 @@
 
 namespace sluice::cpu {
 
-/// Deals the items of one parallel loop after another out to the threads that
-/// come free. Loops are numbered from 0, in the order in which every thread
-/// comes to them, and a thread goes on to the next one only when all items of
-/// its own are taken. So when the first item of a loop is taken, all those of
-/// the loops before it are: one counter serves all of them, and threads need no
-/// barrier in between.
+/// Distributes the items of successive parallel loops to threads as they become
+/// free. Loops are numbered from 0, in the order in which every thread reaches
+/// them. A thread continues with the next loop only when all items of its
+/// current loop are taken. So when the first item of a loop is taken, all items
+/// of the earlier loops are: one counter is enough for all loops, and the
+/// threads need no barrier between them.
 ///
-/// take() may be called by all threads at a time, and orders no other memory.
+/// All threads may call take() at the same time. It orders no other memory.
 class Tickets {
 public:
   static constexpr int64_t none = -1;
 
-  /// The next of the items 0 .. items - 1 of `loop`, each to one thread only;
-  /// `none` when all are taken. `items` is the same on all threads, and fits 32
-  /// bits.
+  /// Returns the next of the items 0 .. items - 1 of `loop`; each item is
+  /// returned to one thread only. Returns `none` when all are taken. `items` is
+  /// the same on all threads and fits in 32 bits.
   int64_t take(uint32_t loop, int64_t items) {
     assert(items <= std::numeric_limits<uint32_t>::max());
     uint64_t seen = next.load(std::memory_order_relaxed);
@@ -48,10 +48,10 @@ public:
                                      std::memory_order_relaxed))
         return int64_t(ticket - first);
     }
-    return none; // Another thread has gone on from this loop.
+    return none; // Another thread has moved on to a later loop.
   }
 
-  /// Numbers loops from 0 again. To be called while no thread takes items.
+  /// Restarts the numbering of loops at 0. No thread may take items meanwhile.
   void reset() { next.store(0, std::memory_order_relaxed); }
 
 private:
@@ -59,7 +59,7 @@ private:
     return static_cast<uint32_t>(ticket >> 32);
   }
 
-  /// The current loop in the upper half, its next item in the lower one.
+  /// The current loop in the upper half, its next item in the lower half.
   alignas(64) std::atomic<uint64_t> next{0};
 };
 

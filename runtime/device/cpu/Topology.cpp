@@ -28,8 +28,8 @@ std::optional<int64_t> readNumber(const fs::path &path) {
   return std::nullopt;
 }
 
-/// The node of memory of a processor, whose folder has a link "node3" to it;
-/// kernels without NUMA have none.
+/// Returns the NUMA node of a processor, whose folder has a link such as
+/// "node3" to it, or 0 if the kernel has no NUMA support.
 int64_t nodeOf(const fs::path &processor) {
   constexpr std::string_view prefix = "node";
   std::error_code failed;
@@ -62,7 +62,7 @@ Topology Topology::read(const std::string &sysRoot) {
 Topology Topology::read(ProcessorSet allowed, const std::string &sysRoot) {
   if (allowed.empty())
     allowed = {0};
-  // By socket, node and core; those without a core behind all others.
+  // Sorts by socket, node and core; processors without a core come last.
   using SortKey = std::tuple<bool, int64_t, int64_t, int64_t>;
   std::map<SortKey, ProcessorSet> cores;
   for (int32_t processor : allowed) {

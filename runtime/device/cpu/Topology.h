@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the kernel says of the processors in /sys/devices/system/cpu, whose
-// files are part of its stable interface. CONTRIBUTING.md says why not hwloc.
+// Reads the processors of this machine from /sys/devices/system/cpu, whose
+// files are part of the kernel's stable interface. CONTRIBUTING.md says why
+// Sluice does not use hwloc.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,23 +22,24 @@
 
 namespace sluice::cpu {
 
-/// The cores of a process: those of the affinity mask that taskset, a cpuset
-/// or a launcher has given it.
+/// The cores of a process: those in the affinity mask that taskset, a cpuset or
+/// a launcher has given it.
 class Topology {
 public:
-  /// Of the calling thread's mask. `sysRoot` stands for /sys.
+  /// Reads the cores in the calling thread's mask. `sysRoot` replaces /sys.
   static Topology read(const std::string &sysRoot = "/sys");
-  /// Of a given mask. Empty: one core, processor 0.
+  /// Reads the cores of a given mask. An empty mask gives one core, processor
+  /// 0.
   static Topology read(ProcessorSet allowed, const std::string &sysRoot);
 
-  /// All of the mask.
+  /// All processors of the mask.
   const ProcessorSet &processors() const { return allowed; }
-  /// The hardware threads of each core that are in the mask. Cores of one node
-  /// of memory lie side by side, and nodes of one socket. A processor that the
-  /// kernel says nothing about is a core.
+  /// For each core, its hardware threads that are in the mask. Cores of one
+  /// NUMA node are adjacent, and so are nodes of one socket. A processor that
+  /// the kernel does not describe counts as a core.
   const std::vector<ProcessorSet> &cores() const { return coreList; }
-  /// Whole processors that the control group's quota is worth (version 2),
-  /// rounded up; none: it has no quota.
+  /// The number of processors that the control group's quota (version 2) is
+  /// worth, rounded up; none if there is no quota.
   std::optional<int64_t> quota() const { return quotaProcessors; }
 
 private:

@@ -1,4 +1,4 @@
-//===- Weights.h - the weights that a step reaches by number --------------===//
+//===- Weights.h - the types of weights that a step uses ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,8 @@
 
 namespace sluice::cpu {
 
-/// A table whose rows are read one at a time (use "rows"): an embedding. Rows
-/// lie one after the other as the file has them, rowBytes(format, cols) each.
+/// A table whose rows are read one at a time (use "rows"): an embedding. The
+/// rows are contiguous and stored as in the file, rowBytes(format, cols) each.
 struct EmbeddingTable {
   Format format;
   const uint8_t *data; ///< not owned; any alignment
@@ -26,8 +26,8 @@ struct EmbeddingTable {
   int64_t cols; ///< a whole number of the format's blocks
 };
 
-/// One weight, by its use in the descriptor: "linear", "rows" or "vector".
-/// Nothing is owned. Vectors are aligned to 64 bytes.
+/// A weight; its type corresponds to its use in the descriptor: "linear",
+/// "rows" or "vector". Owns nothing. Vectors are aligned to 64 bytes.
 using CpuWeight =
     std::variant<PackedWeight, EmbeddingTable, std::span<const float>>;
 

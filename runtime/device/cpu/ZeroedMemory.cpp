@@ -35,14 +35,15 @@ Expected<ZeroedMemory> ZeroedMemory::allocate(uint64_t bytes,
 Status ZeroedMemory::makeResident(const char *what) {
   if (length == 0)
     return {};
-  // A wish: large pages are given out sooner and found faster.
+  // This is only advice: large pages become resident sooner and need fewer TLB
+  // entries.
   ::madvise(base, length, MADV_HUGEPAGE);
   if (::madvise(base, length, MADV_POPULATE_WRITE) == 0)
     return {};
   if (errno != EINVAL)
     return failure(what, ": cannot have ", length,
                    " bytes: ", std::strerror(errno));
-  // A kernel before 5.14.
+  // Kernels before 5.14 do not have MADV_POPULATE_WRITE.
   constexpr uint64_t pageBytes = 4096;
   auto *bytes = static_cast<volatile char *>(base);
   for (uint64_t at = 0; at < length; at += pageBytes)

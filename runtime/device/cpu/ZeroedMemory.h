@@ -14,18 +14,19 @@
 
 namespace sluice::cpu {
 
-/// Anonymous pages from the kernel: zero, aligned to a page, given out as they
-/// are first touched, or by makeResident(). Move-only owner.
+/// Owns anonymous pages from the kernel. They are zero, and they become
+/// resident when they are first touched, or in makeResident(). Move-only.
 class ZeroedMemory {
 public:
   ZeroedMemory() = default;
 
-  /// Error: the kernel refuses, or `bytes` is more than it can address. `what`
-  /// names the memory in the message. Zero bytes are no memory.
+  /// Allocates memory, aligned to a page; zero bytes allocate nothing. Errors:
+  /// the kernel refuses, or `bytes` is more than it can address. `what` names
+  /// the memory in the message.
   static Expected<ZeroedMemory> allocate(uint64_t bytes, const char *what);
 
-  /// Has the kernel give out all of it now, so that no use of it can fail.
-  /// Error: there is not as much. Contents stay.
+  /// Makes all of the memory resident now, so that no later use of it can fail.
+  /// Its content is unchanged. Error: there is not enough memory.
   Status makeResident(const char *what);
 
   ZeroedMemory(ZeroedMemory &&other) noexcept;

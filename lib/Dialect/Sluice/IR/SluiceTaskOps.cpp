@@ -17,7 +17,8 @@
 using namespace mlir;
 using namespace sluice::ir;
 
-/// What a task that splits its work otherwise than by rows accesses.
+/// Adds an access of a task that does not split its work by rows, so that a
+/// thread may access any record.
 static void addWhole(SmallVectorImpl<MemoryAccess> &accesses, Value memory,
                      bool writes) {
   if (memory)

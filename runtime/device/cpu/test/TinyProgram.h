@@ -7,9 +7,9 @@
 //
 // A two-layer model whose plan and row kernels are written by hand: token and
 // position embeddings, attention with rope, an output projection with quantised
-// weights, residuals, and logits. Weights are random. The same model in several
-// programs: whole, whole with checkpoints at every kind of place, and as two
-// stages with such checkpoints.
+// weights, residuals, and logits. Weights are random. The model exists as
+// several programs: whole, whole with checkpoints at all kinds of places, and
+// as two stages with such checkpoints.
 //
 //===----------------------------------------------------------------------===//
 
