@@ -1,4 +1,4 @@
-//===- DescribedProgram.cpp - a program for a GPU from its descriptor -----===//
+//===- DescribedProgram.cpp - a GPU's program from its descriptor ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,8 +23,8 @@ StoredMatrix matrixOf(const WeightDescriptor &weight,
           weight.slice,      weight.rows,       weight.cols};
 }
 
-/// The number of the weight of products that a table is, too: an output head
-/// tied to the embedding. -1: of none.
+/// Returns the number of the linear weight that shares its bytes with `table`,
+/// such as an output layer tied to the embedding, or -1 if there is none.
 int64_t tiedTo(const WeightDescriptor &table,
                std::span<const WeightDescriptor> others) {
   auto isPartner = [&](int64_t index) {
@@ -44,7 +44,7 @@ int64_t tiedTo(const WeightDescriptor &table,
   return -1;
 }
 
-/// `others`: the program's weights.
+/// `others` are all weights of the program.
 CudaWeight weightOf(const WeightDescriptor &weight,
                     std::span<const WeightDescriptor> others,
                     const MappedModelFiles *files) {

@@ -1,4 +1,4 @@
-//===- DescribedProgram.h - a program for a GPU from its descriptor -------===//
+//===- DescribedProgram.h - a GPU's program from its descriptor -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,10 +13,11 @@
 
 namespace sluice::cuda {
 
-/// The program that a valid `descriptor` of target Cuda describes, without its
-/// code: `build` and `image` are left to whoever has them. Its weights lie in
-/// `files`, which must outlive it. Null: weights have shapes and no numbers,
-/// which is enough to plan memory and to describe graphs.
+/// Returns the program that a valid `descriptor` of target Cuda describes,
+/// without its code: the caller fills in `build` and `image`. The weights refer
+/// to `files`, which must outlive the program. If `files` is null, the weights
+/// have shapes but no content, which is enough to plan memory and to describe
+/// graphs.
 CudaProgram describedProgram(const ProgramDescriptor &descriptor,
                              const MappedModelFiles *files);
 

@@ -1,11 +1,12 @@
-//===- DescriptorChecks.h - limits on what a descriptor says --------------===//
+//===- DescriptorChecks.h - limits on the numbers of a descriptor ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What the files that check descriptors share. Internal to runtime/program.
+// Limits and helpers for the files that check descriptors. Internal to
+// runtime/program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +21,7 @@
 
 namespace sluice {
 
-// Far above any real model, and low enough that no product of two of them
+// Limits far above any real model, and so low that no product of two of them
 // overflows 64 bits.
 constexpr int64_t maxTokens = (int64_t(1) << 31) - 1;
 constexpr int64_t maxDimension = int64_t(1) << 31;
@@ -30,13 +31,13 @@ constexpr int64_t maxCheckpoints = 1 << 20;
 constexpr int64_t maxStepRows = 1 << 20;
 constexpr size_t maxProgramName = 128;
 
-/// A number and the least and the greatest that it may be.
+/// A number, and the least and the greatest value that it may have.
 struct CheckedNumber {
   std::string_view what;
   int64_t value, low, high;
 };
 
-/// The first number out of its range is the error.
+/// Returns an error for the first number that is out of its range.
 Status checkRanges(std::span<const CheckedNumber> ranges);
 
 } // namespace sluice

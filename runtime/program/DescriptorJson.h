@@ -1,11 +1,11 @@
-//===- DescriptorJson.h - reading and writing descriptors as JSON ---------===//
+//===- DescriptorJson.h - conversion of descriptors to and from JSON ------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What the files that turn parts of a descriptor into JSON and back share.
+// Helpers for the files that convert parts of a descriptor to JSON and back.
 // Internal to runtime/program.
 //
 //===----------------------------------------------------------------------===//
@@ -23,9 +23,9 @@ namespace sluice {
 
 using nlohmann::json;
 
-/// Reads the members of one JSON object. The first member that is missing or
-/// of another type is the error; reading goes on with zeros after it, so that
-/// callers check once at the end.
+/// Reads the members of one JSON object. The first member that is missing or of
+/// a wrong type sets the error. Later reads do nothing or give zeros, so a
+/// caller can check the status once, at the end.
 class DescriptorFields {
 public:
   DescriptorFields(const json &object, std::string place, Status &status)
@@ -113,7 +113,7 @@ public:
     fail("'", key, "' is '", name, "', not linear, rows or vector");
   }
 
-  /// null, or sixteen hexadecimal digits as formatIdentity() writes them.
+  /// Reads null, or sixteen hexadecimal digits as formatIdentity() writes them.
   void read(const char *key, std::optional<uint64_t> &out) {
     const json *value = member(key);
     if (!value || value->is_null())
@@ -129,7 +129,7 @@ public:
       fail("'", key, "' is not 16 hex digits");
   }
 
-  /// Calls `read(value, place)` for a member, whatever its type.
+  /// Calls `read(value, place)` for a member of any type.
   template <typename Fn> void readMember(const char *key, Fn read) {
     if (const json *value = member(key))
       read(*value, place + ": " + key);
@@ -191,7 +191,7 @@ void readStepPlan(const json &item, const std::string &place, Status &status,
                   device::StepPlan &plan);
 json stepPlanToJson(const device::StepPlan &plan);
 
-/// The identity is the caller's matter.
+/// The caller handles the identity.
 void readPlan(const json &item, const std::string &place, Status &status,
               ExecutionPlan &plan);
 json planToJson(const ExecutionPlan &plan);

@@ -1,4 +1,4 @@
-//===- ExecutableDescriptor.cpp - what an executable knows of itself ------===//
+//===- ExecutableDescriptor.cpp - an executable's self-description --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -50,7 +50,7 @@ Status checkFile(const ModelFile &file) {
   return {};
 }
 
-/// What programs of one name have in common.
+/// Returns what all programs of one name have in common.
 auto shapeOf(const ProgramDescriptor &program) {
   std::vector<std::pair<int64_t, int64_t>> caches;
   for (const device::CacheShape &cache : program.caches)
@@ -61,7 +61,8 @@ auto shapeOf(const ProgramDescriptor &program) {
                     program.checkpoints, program.stepRows, std::move(caches));
 }
 
-/// That each name has the same targets, once, and one shape.
+/// Checks that each name has one program for each target, and that all of them
+/// have one shape.
 Status checkTargets(const ExecutableDescriptor &executable) {
   std::set<std::pair<std::string_view, ProgramTarget>> seen;
   std::set<std::string_view> names;
@@ -88,7 +89,7 @@ Status checkTargets(const ExecutableDescriptor &executable) {
   return {};
 }
 
-/// That each program has one place in the plan.
+/// Checks that each program has one place in the plan.
 Status checkPlaces(const ExecutableDescriptor &executable) {
   std::set<std::string_view> names, placed;
   for (const ProgramDescriptor &program : executable.programs)
@@ -113,7 +114,7 @@ Status checkPlaces(const ExecutableDescriptor &executable) {
   return {};
 }
 
-/// That the stages are the model, each layer once and in order.
+/// Checks that the stages cover the model, each layer once and in order.
 Status checkStages(const ExecutableDescriptor &executable) {
   auto stages = int64_t(executable.plan.stages.size());
   int64_t nextLayer = 0;
@@ -141,7 +142,7 @@ Status checkStages(const ExecutableDescriptor &executable) {
   return {};
 }
 
-/// That members of a group have programs that can meet.
+/// Checks that the programs of a group's members fit together.
 Status checkMembers(const ExecutableDescriptor &executable) {
   const ExecutionPlan &plan = executable.plan;
   for (size_t stage = 0; stage < plan.stages.size(); ++stage) {

@@ -1,14 +1,14 @@
-//===- ExecutableDescriptor.h - what an executable knows of itself --------===//
+//===- ExecutableDescriptor.h - an executable's self-description ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The compiler emits native code and, beside it, one JSON constant: what the
-// model is, which programs the code has, and how they work together. The
-// compiler writes that constant and the runtime reads it, both through this
-// file, so the two can not drift apart.
+// The compiler emits native code and one JSON constant, which describes the
+// model, the programs in the code and how they work together. The compiler
+// writes the constant and the runtime reads it, both through this file, so
+// their formats cannot diverge.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,15 +20,17 @@
 
 namespace sluice {
 
+/// The content of the JSON constant.
 struct ExecutableDescriptor {
   /// The version of the JSON form, and of the interface between emitted code
   /// and the runtime.
   static constexpr int64_t formatVersion = 5;
 
-  // The target model's.
+  // Properties of the target model.
   std::string name;
   std::string architecture;
-  std::string quantization; // as shown to people: "q8_0", "f16"
+  std::string quantization; // as shown to people: "q8_0", "f16" ///< for
+                            // display: "q8_0", "f16"
   int64_t contextLength = 0;
   int64_t vocabSize = 0;
   int64_t hiddenSize = 0;
@@ -36,46 +38,48 @@ struct ExecutableDescriptor {
   std::vector<int32_t> eosTokens;
 
   std::vector<ModelFile> files;    // of all programs
-  std::vector<std::string> phases; // that the compiler went through
-  bool embedded = false;           // packed weights lie in the executable
+  std::vector<std::string> phases; // that the compilation went through
+  bool embedded = false;           // packed weights are in the executable
 
-  // The stages and the draft. Each name has one for each target that the
-  // executable is for; those for a CPU come first.
+  // The stages and the draft. Each name has one program for each target that
+  // the executable supports; programs for CPUs come first.
   std::vector<ProgramDescriptor> programs;
   ExecutionPlan plan;
 
-  /// Reads the JSON form. Errors: not JSON, a member that is missing, of the
-  /// wrong type or out of its range, named; an identity that is not that of
-  /// what was read.
+  /// Reads the JSON form. Errors: text that is not JSON; a member, which the
+  /// message names, that is missing, of a wrong type or out of its range; an
+  /// identity that does not match the content.
   static Expected<ExecutableDescriptor> parse(std::string_view json);
 
-  /// Writes the JSON form, with the identity that belongs to it whatever
-  /// `plan.identity` is. Errors: what validate() finds, text that is not UTF-8.
+  /// Writes the JSON form with the identity of its content; `plan.identity` is
+  /// ignored. Errors: those of validate(); text that is not UTF-8.
   Expected<std::string> toJson() const;
 
-  /// Checks every number against its range, every index and name against what
-  /// it refers to, and that the stages cover the model once and in order, so
-  /// that users of a parsed descriptor need not.
+  /// Checks that every number is in its range, that every index and name refers
+  /// to something, and that the stages cover the model once and in order. Users
+  /// of a parsed descriptor need not check these again.
   Status validate() const;
 
-  /// The index of the first program of a name, whose shape all of them have;
-  /// nullopt where none has the name.
+  /// Returns the index of the first program of a name, or nullopt if there is
+  /// none. All programs of a name have its shape.
   std::optional<int64_t> findProgram(std::string_view program) const;
-  /// The index of the program of a name for a target; nullopt: none.
+  /// Returns the index of the program of a name for a target, or nullopt.
   std::optional<int64_t> findProgram(std::string_view program,
                                      ProgramTarget target) const;
-  /// Whether every program is there for the target; of a valid descriptor.
+  /// Returns whether every program exists for the target. The descriptor must
+  /// be valid.
   bool isFor(ProgramTarget target) const;
-  /// The first program of a stage, or of a member of the group that computes
-  /// it; of a valid descriptor.
+  /// Returns the first program of a stage, or of a member of the group that
+  /// computes the stage. The descriptor must be valid.
   const ProgramDescriptor &stageProgram(int64_t stage,
                                         int64_t member = 0) const;
 
-  /// Elements of all weights of the target, a tied one counted once.
+  /// The number of elements of all weights of the target; tied weights count
+  /// once.
   int64_t parameterCount() const;
 };
 
-/// The identity as it is shown: 16 hexadecimal digits.
+/// Returns an identity as text: 16 hexadecimal digits.
 std::string formatIdentity(uint64_t identity);
 
 } // namespace sluice

@@ -76,9 +76,9 @@ json toObject(const ExecutableDescriptor &executable) {
   return object;
 }
 
-/// The hash of a descriptor's JSON form without identity and paths: where the
-/// files lie may differ from machine to machine. Throws where a text is not
-/// UTF-8.
+/// Returns the hash of a descriptor's JSON form without identity and paths,
+/// because the files may be in different places on each machine. Throws if a
+/// text is not UTF-8.
 uint64_t identityOf(json object) {
   for (json &file : object["files"])
     file.erase("path");
@@ -113,7 +113,7 @@ ExecutableDescriptor::parse(std::string_view text) {
     return status;
   if (status = executable.validate(); !status.ok())
     return status;
-  // What was parsed is UTF-8, so that this does not throw.
+  // The parsed text is UTF-8, so this does not throw.
   executable.plan.identity = identityOf(toObject(executable));
   if (formatIdentity(executable.plan.identity) != identity)
     return failure("program descriptor: plan: 'identity' is not that of the "

@@ -1,4 +1,4 @@
-//===- ExecutionPlan.cpp - which rank does what ---------------------------===//
+//===- ExecutionPlan.cpp - the ranks and their roles ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,7 +35,7 @@ Status checkCosts(std::string_view whose, const StepCosts &costs) {
   return {};
 }
 
-/// That the ranks share out `wanted` without rest and without doing twice.
+/// Checks that each role of the plan belongs to exactly one rank.
 Status checkRoles(const ExecutionPlan &plan) {
   std::vector<RankRole> wanted = {{RankRole::Kind::Head, 0}};
   if (plan.draft)
@@ -60,7 +60,7 @@ Status checkRoles(const ExecutionPlan &plan) {
     if (times != 1)
       return bad(times == 0 ? "no rank is " : "two ranks are ", role.name());
   }
-  // The head and its draft exchange what no frame is made for.
+  // The head and its draft exchange data for which there are no frames.
   if (plan.rankOf({RankRole::Kind::Head, 0}) != 0)
     return bad("the head is not on rank 0");
   if (plan.draft && plan.rankOf({RankRole::Kind::Draft, 0}) != 0)
@@ -107,7 +107,7 @@ Status checkDraft(const ExecutionPlan &plan) {
                                   {"width", plan.draft->width, 1, maxWidth}};
   if (Status s = checkRanges(ranges); !s.ok())
     return s;
-  // With a rank of its own, the draft shares it with the head alone.
+  // With placement Own, rank 0 has two roles: the head and the draft.
   bool isAlone = plan.ranks[0].roles.size() == 2;
   if (isAlone != (plan.draft->placement == DraftPlacement::Own))
     return bad("the draft's placement is ",
@@ -116,7 +116,7 @@ Status checkDraft(const ExecutionPlan &plan) {
   return checkCosts("the draft", plan.draft->costs);
 }
 
-/// A whole number that is not negative, and nothing else.
+/// Parses a non-negative integer and nothing else.
 std::optional<int64_t> parseNumber(std::string_view text) {
   int64_t number = 0;
   auto [end, error] =
@@ -126,7 +126,8 @@ std::optional<int64_t> parseNumber(std::string_view text) {
   return number;
 }
 
-/// That a group's members are on different ranks: they wait for each other.
+/// Checks that a group's members are on different ranks, because they wait for
+/// each other.
 Status checkGroups(const ExecutionPlan &plan) {
   for (size_t rank = 0; rank < plan.ranks.size(); ++rank) {
     std::set<int64_t> stages;

@@ -1,14 +1,14 @@
-//===- ExecutionPlan.h - which rank does what -----------------------------===//
+//===- ExecutionPlan.h - the ranks and their roles ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// How the programs of an executable work together: the ranks and their roles,
-// the order of the stages, the draft, the channels between ranks, and what the
-// compiler's cost model predicts. An executable of one stage has a plan too, of
-// one rank.
+// Describes how the programs of an executable work together: the ranks and
+// their roles, the order of the stages, the draft, the channels between ranks,
+// and the predictions of the compiler's cost model. An executable of one stage
+// also has a plan, with one rank.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,34 +27,34 @@
 
 namespace sluice {
 
-/// Predicted times of a step, one for each of StepTimes::rowCounts.
+/// Predicted times of a step, for each of StepTimes::rowCounts.
 using StepCosts = std::array<Time, StepTimes::rowCounts.size()>;
 
-/// What a rank does.
+/// A role of a rank.
 struct RankRole {
   enum class Kind : uint8_t { Head, Draft, Stage };
   Kind kind = Kind::Head;
-  int64_t stage = 0;  // of a Stage: index into ExecutionPlan::stages
-  int64_t member = 0; // of a Stage: which of the group that computes it
+  int64_t stage = 0;  // Stage only: index into ExecutionPlan::stages
+  int64_t member = 0; // Stage only: the member's number in the stage's group
 
   bool operator==(const RankRole &) const = default;
-  /// "head", "draft", "stage 0", "stage 0 member 1".
+  /// Returns "head", "draft", "stage 0", "stage 0 member 1" or the like.
   std::string name() const;
   static std::optional<RankRole> parse(std::string_view name);
 };
 
-/// A process, or a set of threads of one.
+/// A process, or some threads of one.
 struct PlanRank {
-  std::vector<RankRole> roles; // at least one, each once
-  std::string place;           // the cluster's node and device; empty: anywhere
+  std::vector<RankRole> roles; // at least one; no duplicates
+  std::string place;           // the cluster's node and device; empty: any
 };
 
-/// One stage of the target, in order.
+/// One stage of the target model.
 struct PlanStage {
-  std::string program; // names one of ExecutableDescriptor::programs
+  std::string program; // the name of one of ExecutableDescriptor::programs
   StepCosts costs{};
-  // The programs of the other members of its group, in order behind `program`,
-  // which is the first one's; empty: one rank computes the stage.
+  // The programs of the other members of its group, in order; `program` is the
+  // first member's. Empty if one rank computes the stage.
   std::vector<std::string> others = {};
 
   int64_t members() const { return 1 + int64_t(others.size()); }
@@ -63,13 +63,15 @@ struct PlanStage {
   }
 };
 
+/// The rank that runs the draft.
 enum class DraftPlacement : uint8_t {
-  Own, // a rank of its own, with the head
-  Head // the head's rank, which has the first stage as well
+  Own, // a rank that only the draft and the head share
+  Head // the head's rank, which also has the first stage
 };
 
 std::string_view draftPlacementName(DraftPlacement placement);
 
+/// The draft model and how it guesses.
 struct PlanDraft {
   std::string program;
   DraftPlacement placement = DraftPlacement::Own;
@@ -79,15 +81,15 @@ struct PlanDraft {
   StepCosts costs{};
 };
 
-/// A bounded queue of frames from one rank to another, or within one.
+/// A bounded queue of frames from one rank to another, or within a rank.
 struct PlanChannel {
   enum class Kind : uint8_t {
-    Rows,        // the head to the first stage: rows without activations
-    Activations, // a stage to the next: rows with activations
-    Tokens,      // the last stage to the head
+    Rows,        // from the head to the first stage: rows without activations
+    Activations, // from a stage to the next: rows with activations
+    Tokens,      // from the last stage to the head
   };
   std::string name;
-  int64_t from = 0; // ranks
+  int64_t from = 0; // `from` and `to` are ranks
   int64_t to = 0;
   int64_t capacity = defaultChannelFrames;
   Kind kind = Kind::Rows;
@@ -95,33 +97,35 @@ struct PlanChannel {
 
 std::string_view channelKindName(PlanChannel::Kind kind);
 
-/// Thread-compatible, as all plain data.
+/// Thread-compatible, like all plain data.
 struct ExecutionPlan {
-  /// A hash over the executable's descriptor without paths, equal for ranks
-  /// that can work together. ExecutableDescriptor::parse() fills it in.
+  /// A hash of the executable's descriptor without paths. Ranks with equal
+  /// hashes can work together. ExecutableDescriptor::parse() sets it.
   uint64_t identity = 0;
   Time maxLatency{0}; // between checkpoints, as predicted
-  /// The most rows of a step: the least of the stages'.
+  /// The most rows of a step: the least of the stages' limits.
   int64_t stepRows = 512;
   std::vector<PlanRank> ranks;
   std::vector<PlanStage> stages;
   std::optional<PlanDraft> draft;
-  /// Channel i leads to stage i, the last one to the head.
+  /// Channel i leads to stage i; the last channel leads to the head.
   std::vector<PlanChannel> channels;
 
-  /// Checks that each role is given to exactly one rank, the draft's to the
-  /// head's, which is rank 0, that channels join the stages in order, and every
-  /// number against its range. Part of ExecutableDescriptor::validate().
+  /// Checks that each role belongs to exactly one rank, that the head and the
+  /// draft are on rank 0, that the channels connect the stages in order, and
+  /// that every number is in its range. Part of
+  /// ExecutableDescriptor::validate().
   Status validate() const;
 
-  /// The rank that has the role; of a valid plan, and a role that it has. The
-  /// first member's is the one that channels lead to and from.
+  /// Returns the rank of a role. The plan must be valid and have the role. A
+  /// stage's channels lead to and from the rank of its first member.
   int64_t rankOf(const RankRole &role) const;
-  /// The ranks of the members that compute a stage, in order.
+  /// Returns the ranks of a stage's members, in order.
   std::vector<int64_t> ranksOf(int64_t stage) const;
 };
 
-/// A plan of one rank without a draft: the head and one stage after the other.
+/// Returns a plan without a draft, whose only rank is the head and has all
+/// stages.
 ExecutionPlan makeLocalPlan(const std::vector<std::string> &programs);
 
 } // namespace sluice

@@ -11,7 +11,7 @@ using namespace sluice;
 
 namespace {
 
-/// Times of steps, one in nanoseconds for each of StepTimes::rowCounts.
+/// Reads the times of steps, in nanoseconds, for each of StepTimes::rowCounts.
 void readCosts(DescriptorFields &fields, Status &status, StepCosts &costs) {
   size_t count = 0;
   fields.readArray("step_ns", [&](const json &item, const std::string &place) {

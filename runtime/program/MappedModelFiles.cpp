@@ -1,4 +1,4 @@
-//===- MappedModelFiles.cpp - the files a program was compiled from -------===//
+//===- MappedModelFiles.cpp - the files that a program was compiled from --===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,7 +24,8 @@ bool exists(const std::string &path) {
   return ::access(path.c_str(), F_OK) == 0;
 }
 
-/// Where the file should be, or is; empty: nowhere.
+/// Returns the file's path, which may not exist in `modelDir`, or an empty
+/// string if the file is not found.
 std::string find(const ModelFile &file, const FileSearch &search) {
   std::string name = fileNameOf(file.path);
   if (!search.modelDir.empty())
@@ -43,7 +44,7 @@ Status checkSame(const MappedFile &opened, const ModelFile &recorded) {
   if (fileIdentity(opened.bytes()) != recorded.identity)
     return failure(opened.path(),
                    ": has changed since the program was compiled from it");
-  // Of each sample a kernel may have mapped some MiB.
+  // For each sample the kernel may have mapped some MiB.
   opened.releasePages();
   return {};
 }

@@ -1,4 +1,4 @@
-//===- PackedFile.cpp - the file of weights that are ready to use ---------===//
+//===- PackedFile.cpp - the format of files of packed weights -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ namespace {
 constexpr char headerMagic[8] = {'S', 'L', 'U', 'P', 'A', 'C', 'K', '\n'};
 constexpr char trailerMagic[16] = {'S', 'L', 'U', 'I', 'C', 'E', '-', 'E',
                                    'M', 'B', 'E', 'D', 'D', 'E', 'D', '\n'};
-// Advances whenever the packed form of any weight changes, or the file's.
+// Incremented when the packed form of any weight or the file's form changes.
 constexpr uint32_t packedVersion = 3;
 
 struct Header {
@@ -30,15 +30,15 @@ struct Header {
   uint64_t hash;
   uint64_t payloadOffset;
   uint64_t totalBytes;
-  uint64_t checksum; // of header, with 0 here, and table
+  uint64_t checksum; // of the header, with 0 here, and the table
 };
 static_assert(sizeof(Header) == 64);
 
-/// Follows the table of payloads, and ends the file.
+/// The end of the file, after the table of payloads.
 struct Trailer {
   char magic[16];
   uint64_t payloads;
-  uint64_t checksum; // of their table
+  uint64_t checksum; // of the table of payloads
 };
 static_assert(sizeof(Trailer) == 32);
 static_assert(sizeof(PackedSection) == 24);
@@ -62,7 +62,7 @@ std::string cpuName(const Header &header) {
   return {header.cpu, strnlen(header.cpu, sizeof(header.cpu))};
 }
 
-/// Whether every section lies inside the payload.
+/// Returns whether every section lies inside the payload.
 bool sectionsFit(const PackedFileLayout &layout) {
   for (const PackedSection &section : layout.sections) {
     if (section.bytes == 0)

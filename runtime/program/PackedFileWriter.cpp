@@ -1,4 +1,4 @@
-//===- PackedFileWriter.cpp - making a file of packed weights -------------===//
+//===- PackedFileWriter.cpp - the writer of files of packed weights -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ using namespace sluice;
 
 namespace {
 
-/// Where a program's sections go; takes their digests on the way.
+/// The destination of a program's sections; computes their digests.
 class SectionTarget : public PieceTarget {
 public:
   SectionTarget(const PackingOptions &options, uint64_t totalBytes)
@@ -39,14 +39,14 @@ public:
     return {};
   }
 
-  /// Of the section, once its last piece is there.
+  /// Returns the section's digest; called after its last piece.
   uint64_t finishDigest() { return digest.finish(); }
 
 protected:
   ~SectionTarget() = default;
-  /// Memory for the bytes from `offset` of the packed file on.
+  /// Returns memory for the bytes of the packed file from `offset` on.
   virtual Expected<uint8_t *> take(uint64_t offset, uint64_t bytes) = 0;
-  /// They are there.
+  /// Accepts the bytes, which are complete.
   virtual void give(uint64_t offset) = 0;
 
 private:
@@ -57,8 +57,7 @@ private:
   ByteDigest digest;
 };
 
-/// Writes a program's packed file, which begins at `start` of the one that is
-/// written.
+/// Writes a program's packed file, which begins at `start` of the output file.
 class FileTarget final : public SectionTarget {
 public:
   FileTarget(PieceWriter &writer, uint64_t start, const PackingOptions &options,
@@ -95,8 +94,8 @@ private:
   uint8_t *memory;
 };
 
-/// Checks all weights, packs those that have a section, and completes these
-/// with their digests.
+/// Checks all weights, packs the ones that have a section, and adds the
+/// sections' digests to the layout.
 Status packAll(const ProgramDescriptor &program, const MappedModelFiles &files,
                PackedFileLayout &layout, const PackingOptions &options,
                SectionTarget &target) {
@@ -118,7 +117,7 @@ Status packAll(const ProgramDescriptor &program, const MappedModelFiles &files,
       return s;
     if (isPacked)
       section.digest = target.finishDigest();
-    // Else the model would be in memory twice.
+    // Otherwise the model would be in memory twice.
     files.releasePages();
   }
   return {};
@@ -145,7 +144,7 @@ Status sluice::writePackedFile(const ExecutableDescriptor &executable,
   uint64_t start = out.position();
   if (Status s = wrote(out.reserve(start + layout->totalBytes)); !s.ok())
     return s;
-  // The header has digests of what comes behind it.
+  // The header has digests of the payload, so it is written again at the end.
   std::vector<uint8_t> header(layout->payloadOffset);
   if (Status s = wrote(out.write(header.data(), header.size())); !s.ok())
     return s;
@@ -175,7 +174,8 @@ Status sluice::appendEmbeddedWeights(const ExecutableDescriptor &executable,
                                      const PackingOptions &options,
                                      AtomicFile &out) {
   std::vector<PackedPlace> payloads;
-  // Those for a CPU come first; others' weights are laid out on their device.
+  // Programs for CPUs come first. The weights of other programs are laid out on
+  // their device.
   for (size_t i = 0; i < executable.programs.size(); ++i) {
     if (executable.programs[i].target != ProgramTarget::Cpu)
       break;

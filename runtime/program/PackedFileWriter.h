@@ -1,12 +1,12 @@
-//===- PackedFileWriter.h - making a file of packed weights ---------------===//
+//===- PackedFileWriter.h - the writer of files of packed weights ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A program packs its weights at its first start; the compiler packs them into
-// the executable it makes (--embed-weights):
+// A program packs its weights when it is started for the first time; with
+// --embed-weights the compiler packs them into the executable:
 //
 //   AtomicFile out = ...;                    // the linked executable's bytes
 //   out.write(...);
@@ -26,28 +26,28 @@
 
 namespace sluice {
 
-/// Writes the packed file of the executable's program number `program` to
-/// `out`, whose position must be a multiple of packedPageBytes. Two pieces of
-/// a weight are in memory at a time, and the disk's space is taken before the
-/// first. It begins with zeros until all of it is there. Errors: a weight that
-/// is not the one that was compiled, not finite or cannot be packed, a failed
-/// write, cancellation. `outFailed`, when given, tells whether it was the
-/// write.
+/// Writes the packed file of program number `program` of the executable to
+/// `out`, whose position must be a multiple of packedPageBytes. At most two
+/// pieces of a weight are in memory at a time. The space on the disk is
+/// allocated first. The file begins with zeros until it is complete. Errors: a
+/// weight that has changed since compilation, is not finite or cannot be
+/// packed; a failed write; cancellation. If `outFailed` is given, it tells
+/// whether the error was a failed write.
 Status writePackedFile(const ExecutableDescriptor &executable, int64_t program,
                        const MappedModelFiles &files, PackedContents contents,
                        const PackingOptions &options, AtomicFile &out,
                        bool *outFailed = nullptr);
 
-/// Packs into `memory`, which has the layout's totalBytes and is zero, and
-/// completes the layout with the digests.
+/// Packs into `memory`, which has the layout's totalBytes and is zero, and adds
+/// the digests to the layout.
 Status packIntoMemory(const ProgramDescriptor &program,
                       const MappedModelFiles &files, PackedFileLayout &layout,
                       const PackingOptions &options, uint8_t *memory);
 
-/// Appends all weights of all programs, packed, and the trailer by which the
-/// executable finds them. `out` holds the executable so far; its descriptor
-/// must have `embedded` set. Errors as writePackedFile's and
-/// MappedModelFiles::open's.
+/// Appends all weights of all programs for CPUs, packed, and the trailer by
+/// which the executable finds them. `out` contains the executable so far; its
+/// descriptor must have `embedded` set. Errors: those of writePackedFile() and
+/// of MappedModelFiles::open().
 Status appendEmbeddedWeights(const ExecutableDescriptor &executable,
                              const FileSearch &search,
                              const PackingOptions &options, AtomicFile &out);

@@ -1,4 +1,4 @@
-//===- PackedWeightStore.cpp - a program's weights, ready for its kernels -===//
+//===- PackedWeightStore.cpp - the weights that a CPU's program uses ------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,8 +20,8 @@ using namespace sluice;
 
 namespace {
 
-/// Reads the pages of a packed file now, with a progress line, rather than one
-/// by one in the first step.
+/// Reads all pages of a packed file now, with a progress line. Otherwise the
+/// first step would read them one by one.
 Status populate(std::span<const uint8_t> bytes, const PackingOptions &options) {
 #ifdef MADV_POPULATE_READ
   constexpr size_t stretch = size_t(64) << 20;
@@ -40,7 +40,7 @@ Status populate(std::span<const uint8_t> bytes, const PackingOptions &options) {
   return {};
 }
 
-/// The weight as its kernels take it, whose packed bytes begin at `data`.
+/// Returns a weight in its kernels' form; its packed bytes begin at `data`.
 cpu::CpuWeight viewOf(const WeightDescriptor &weight, const uint8_t *data) {
   switch (weight.use) {
   case WeightUse::Linear:
@@ -54,8 +54,8 @@ cpu::CpuWeight viewOf(const WeightDescriptor &weight, const uint8_t *data) {
                                 size_t(weight.usedCols()));
 }
 
-/// Who else could have written a file, fit to follow its name; nothing: nobody
-/// but root and this process's user.
+/// Returns which other user could have written a file, as text for use after
+/// the file's name. Returns nullopt if only root and this process's user could.
 std::optional<std::string> findOtherWriter(const struct stat &file) {
   if (file.st_uid != 0 && file.st_uid != ::geteuid())
     return "belongs to another user, number " + std::to_string(file.st_uid);
@@ -76,7 +76,7 @@ std::string sluice::packedCachePath(const ExecutableDescriptor &executable,
   return path + "." + executable.programs[size_t(program)].name + ".weights";
 }
 
-/// Fills a store from one of the places.
+/// Fills a store from one of the four places.
 class PackedWeightStore::Loader {
 public:
   Loader(const ExecutableDescriptor &executable, int64_t index,
@@ -170,9 +170,9 @@ Status PackedWeightStore::Loader::loadFromFiles() {
   return status;
 }
 
-/// Whether all that is used is what it was, as far as that is to be known
-/// first. False, with a reason: the cache is not. Errors: another file is not;
-/// cancellation.
+/// With options.verifyFirst, checks whether all bytes with a known digest are
+/// intact. Returns false, with a reason, if the cache is damaged. Errors: other
+/// bytes are damaged; cancellation.
 Expected<bool> PackedWeightStore::Loader::isIntact(std::string &reason) {
   if (!options.verifyFirst)
     return true;
@@ -224,7 +224,7 @@ Status PackedWeightStore::Loader::loadEmbedded() {
   store.packedFile = std::make_shared<const MappedFile>(mapped.take());
   if (Status s = populate(*bytes, options.packing); !s.ok())
     return s;
-  std::string none; // of a cache
+  std::string none; // there is no cache here
   return isIntact(none).status();
 }
 
@@ -232,8 +232,8 @@ bool PackedWeightStore::Loader::loadCached(std::string &reason) {
   return ::access(path.c_str(), F_OK) == 0 && bindFile(path, reason);
 }
 
-/// Whether the cache's path is taken by what may not be a cache: it is not
-/// replaced then.
+/// Returns whether the cache's path has a file that may not be a cache. Such a
+/// file is not replaced.
 bool PackedWeightStore::Loader::isOthersFile() const {
   if (::access(path.c_str(), F_OK) != 0)
     return false;
@@ -241,8 +241,8 @@ bool PackedWeightStore::Loader::isOthersFile() const {
   return !file || !isPackedFile(file->bytes());
 }
 
-/// Maps a packed file, which has the cache's path or will have it, and uses it,
-/// unless there is a reason against it.
+/// Maps a packed file, which has the cache's path or will have it, and uses it.
+/// Returns false, with a reason, if it cannot be used.
 bool PackedWeightStore::Loader::bindFile(const std::string &file,
                                          std::string &reason) {
   Expected<MappedFile> opened =
@@ -280,7 +280,7 @@ Status PackedWeightStore::Loader::packToFile(bool &fileFailed) {
                                  *out, &fileFailed);
       !s.ok())
     return s;
-  // Without the space the disk may yet be found to be full.
+  // If the space is not allocated, the disk may still turn out to be full.
   if (Status s = out->hasSpace() ? Status() : out->sync(); !s.ok()) {
     fileFailed = true;
     return s;
@@ -296,9 +296,9 @@ Status PackedWeightStore::Loader::packToFile(bool &fileFailed) {
   return kept;
 }
 
-/// Gives the file its name once the disk has it. A disk takes seconds for what
-/// the system's memory takes at once, so that a thread waits for it, where one
-/// can be had. Error: the disk has refused the file before it was in use.
+/// Gives the file its name once it is on the disk. The disk takes seconds for
+/// data that the page cache takes at once, so another thread waits for it, if
+/// one can be started. Error: the disk refused the file before it was in use.
 Status PackedWeightStore::Loader::keep(AtomicFile packed) {
   auto file = std::make_shared<AtomicFile>(std::move(packed));
   auto finish = [file, note = options.note]() -> Status {
@@ -312,7 +312,7 @@ Status PackedWeightStore::Loader::keep(AtomicFile packed) {
     Status s = finish();
     if (s.ok())
       return;
-    // The pages that are mapped may be zeros from now on.
+    // From now on the mapped pages may be zeros.
     {
       AtomicFile gone = std::move(*file);
     }
@@ -328,7 +328,8 @@ Status PackedWeightStore::Loader::keep(AtomicFile packed) {
   }
 }
 
-/// Instead of the cache, which has a `reason` not to be used nor replaced.
+/// Packs to memory, because of a `reason` neither to use nor to replace the
+/// cache.
 Status PackedWeightStore::Loader::packToMemory(const std::string &reason) {
   note(path + ": " + reason +
        "; the packed weights stay in memory and the next start packs them "
@@ -337,7 +338,7 @@ Status PackedWeightStore::Loader::packToMemory(const std::string &reason) {
 }
 
 Status PackedWeightStore::Loader::packToMemory() {
-  store.packedFile.reset(); // one that is not used
+  store.packedFile.reset(); // a packed file that is not used
   Expected<PackedFileLayout> layout =
       planPackedFile(executable.files, program, PackedContents::NotInFiles);
   if (!layout)
@@ -356,7 +357,7 @@ Status PackedWeightStore::Loader::packToMemory() {
   return bind(*layout, base, {.source = KnownBytes::Source::Memory});
 }
 
-/// `packed`: what holds of all sections.
+/// `packed` has the members that are the same for all sections.
 Status PackedWeightStore::Loader::bind(const PackedFileLayout &layout,
                                        const uint8_t *base, KnownBytes packed) {
   Expected<PackedFileLayout> needed = planPackedFile(

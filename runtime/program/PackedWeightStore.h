@@ -1,27 +1,28 @@
-//===- PackedWeightStore.h - a program's weights, ready for its kernels ---===//
+//===- PackedWeightStore.h - the weights that a CPU's program uses --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Weights come from one of four places, tried in this order:
+// Provides a program's weights from one of four places, tried in this order:
 //
-//   embedded   the program's descriptor says that they are in the executable
-//   cached     <executable>.weights, when it was packed from the same files for
+//   embedded   in the executable, if the program's descriptor says so
+//   cached     <executable>.weights, if it was packed from the same files for
 //              the same program
-//   packed     the model's files; the packed form becomes <executable>.weights
-//              once the disk has it, for which nobody waits
-//   in memory  the same, where that file cannot be written
+//   packed     from the model's files; the packed form becomes
+//              <executable>.weights once it is on the disk, and nothing waits
+//              for that
+//   in memory  as before, but the file <executable>.weights cannot be written
 //
-// Where an executable has several programs, each has a file of its own,
-// <executable>.<program>.weights, so that a rank packs and maps its own part.
+// If an executable has several programs, each has a file of its own,
+// <executable>.<program>.weights, so that a rank packs and maps only its own
+// part. Weights made from a seed are packed in memory.
 //
-// Where they are made of a seed instead, they are packed in memory.
-//
-// All but the last are mapped: several processes share them, and the kernel can
-// drop and reread their pages. A cache that somebody else can write, who is not
-// root, is not used: he would decide what is computed.
+// All but weights in memory are mapped: several processes share them, and the
+// kernel can drop and reread their pages. A cache that a user other than root
+// and this process's user can write is not used, because that user would decide
+// what is computed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,46 +46,45 @@ namespace sluice {
 struct WeightLoadOptions {
   FileSearch search;
   PackingOptions packing;
-  /// Makes the weights of this seed, in memory; no file is read or written.
+  /// Makes weights from this seed, in memory; no file is read or written.
   std::optional<uint64_t> randomSeed;
-  /// Finds out before anything is computed whether what was packed at another
-  /// time is what it was: a damaged cache is packed again, all else is an
-  /// error.
+  /// Whether to verify everything that was packed earlier before anything is
+  /// computed. A damaged cache is packed again; any other damage is an error.
   bool verifyFirst = false;
-  /// Given lines that the user should see: why a cache is not used; also by
-  /// another thread, as long as the store lives. May be empty.
+  /// Receives messages for the user, such as why a cache is not used. May be
+  /// called by another thread while the store lives. May be empty.
   std::function<void(std::string_view)> note;
-  /// Called by another thread where the disk refuses packed weights that are in
-  /// use already: what is computed with them from then on may be wrong. Empty:
-  /// ends the process.
+  /// Called by another thread if the disk refuses packed weights that are in
+  /// use already: results computed with them from then on may be wrong. If it
+  /// is empty, the process ends.
   std::function<void(const Status &)> lost;
 };
 
-/// Owns, or maps, all that its weights refer to. Reading from several threads
-/// is safe.
+/// Owns or maps all memory that its weights refer to. Several threads may read
+/// at the same time.
 class PackedWeightStore {
 public:
   enum class Origin : uint8_t { Embedded, Cached, Packed, InMemory };
 
-  /// Errors: a model's file that is missing or another one, a weight that is
-  /// damaged, not finite or cannot be packed, not enough memory, cancellation.
-  /// Of the executable's program number `program`.
+  /// Loads the weights of program number `program` of the executable. Errors: a
+  /// model's file that is missing or is another file; a weight that is damaged,
+  /// not finite or cannot be packed; not enough memory; cancellation.
   static Expected<PackedWeightStore>
   load(const ExecutableDescriptor &executable, int64_t program,
        const WeightLoadOptions &options);
 
   PackedWeightStore(PackedWeightStore &&) = default;
 
-  /// In the descriptor's order; valid as long as the store lives.
+  /// The weights in the descriptor's order; valid while the store lives.
   const std::vector<cpu::CpuWeight> &weights() const { return views; }
 
   Origin origin() const { return source; }
 
-  /// All that the weights consist of, as far as it is known what it was; valid
-  /// as long as the store lives.
+  /// All bytes of the weights whose digest is known; valid while the store
+  /// lives.
   const std::vector<KnownBytes> &knownBytes() const { return known; }
 
-  /// Waits until the disk has what was packed, as the store's end does.
+  /// Waits until the packed weights are on the disk, as the destructor does.
   void waitUntilKept() {
     if (keeper.joinable())
       keeper.join();
@@ -100,10 +100,10 @@ private:
   cpu::ZeroedMemory memory;
   std::vector<cpu::CpuWeight> views;
   std::vector<KnownBytes> known;
-  std::jthread keeper; // of what was packed
+  std::jthread keeper; // writes packed weights to the disk
 };
 
-/// The path of the packed weights that a program keeps; `path` is the
+/// Returns the path of a program's cache of packed weights; `path` is the
 /// executable's.
 std::string packedCachePath(const ExecutableDescriptor &executable,
                             int64_t program, const std::string &path);

@@ -1,4 +1,4 @@
-//===- PackingOptions.h - how to do work that may take minutes ------------===//
+//===- PackingOptions.h - options of long work on weights -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,18 +16,18 @@
 
 namespace sluice {
 
-/// How to do work on weights that may take minutes.
+/// Options of work on weights that may take minutes.
 struct PackingOptions {
-  int64_t threads = 0; // 0: one for each core
-  /// Asked every few milliseconds; when true, the work ends with the error
-  /// "interrupted". May be empty.
+  int64_t threads = 0; // 0 means one for each core
+  /// Called every few milliseconds; if it returns true, the work ends with the
+  /// error "interrupted". May be empty.
   std::function<bool()> cancelled;
 
   int64_t threadCount() const {
     return threads > 0 ? threads : cpu::defaultThreadCount();
   }
 
-  /// Error: it is.
+  /// Returns an error if the work is cancelled.
   Status checkCancelled() const {
     return cancelled && cancelled() ? failure("interrupted") : Status();
   }

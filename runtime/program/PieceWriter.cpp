@@ -1,4 +1,4 @@
-//===- PieceWriter.cpp - writes one piece while the next is made ----------===//
+//===- PieceWriter.cpp - a writer with a thread of its own ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

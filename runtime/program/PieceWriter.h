@@ -1,4 +1,4 @@
-//===- PieceWriter.h - writes one piece while the next is made ------------===//
+//===- PieceWriter.h - a writer with a thread of its own ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,32 +18,32 @@
 
 namespace sluice {
 
-/// Writes pieces of a file by a thread of its own. There are two pieces in
-/// memory: one is made while the other is written. For one thread, which leaves
-/// the file alone meanwhile.
+/// Writes pieces of a file on a thread of its own. Two pieces are in memory:
+/// the caller makes one while the other is written. Used by one thread, which
+/// must not use the file meanwhile.
 ///
 ///   Expected<uint8_t *> piece = writer.next(bytes);
-///   ... fills it ...
+///   ... fill the piece ...
 ///   writer.write(position);
-///   return writer.finish();
+///   return writer.finish(end);
 class PieceWriter {
 public:
   explicit PieceWriter(AtomicFile &out);
-  /// What was not written by then is dropped.
+  /// Drops the pieces that have not been written.
   ~PieceWriter();
   PieceWriter(const PieceWriter &) = delete;
   PieceWriter &operator=(const PieceWriter &) = delete;
 
-  /// Memory for the next piece, of undefined contents, until it is handed over
-  /// by write(). Waits for the piece before the last. Error: a write that
-  /// failed.
+  /// Returns memory for the next piece, with undefined content, which is the
+  /// caller's until write(). Waits until the piece before the last one is
+  /// written. Error: a write has failed.
   Expected<uint8_t *> next(uint64_t bytes);
 
-  /// Hands the piece over; it begins at `position` of the file, with zeros up
-  /// to there.
+  /// Queues the piece for writing at `position` of the file. A gap before it is
+  /// filled with zeros.
   void write(uint64_t position);
 
-  /// Waits until all is written and writes zeros up to `position`.
+  /// Waits until all pieces are written, and writes zeros up to `position`.
   Status finish(uint64_t position);
 
 private:
@@ -63,7 +63,7 @@ private:
   uint64_t handedOver = 0, written = 0; // pieces
   Status status;                        // the first error
   bool ending = false;
-  std::thread thread; // the last: it uses the others
+  std::thread thread; // last, because it uses the other members
 };
 
 } // namespace sluice

@@ -1,4 +1,4 @@
-//===- ProgramDescriptor.cpp - what the runtime knows of a program --------===//
+//===- ProgramDescriptor.cpp - the description of one program -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,14 +17,14 @@ using namespace sluice;
 
 namespace {
 
-// Limits on what a descriptor may say. They are far above any real model and
-// low enough that no product of two of them overflows 64 bits.
+// Limits on the numbers of a descriptor. They are far above any real model, and
+// so low that no product of two of them overflows 64 bits.
 constexpr int64_t maxArenaFloats = int64_t(1) << 40;
 constexpr int64_t maxHeads = 1 << 16;
-constexpr int64_t maxHeadDim = 1024; // what the attention kernels take
+constexpr int64_t maxHeadDim = 1024; // limit of the attention kernels
 constexpr size_t maxRotaryPairs = 1 << 16;
 
-/// A name becomes part of a file's name, and a word of what is printed.
+/// A name becomes part of a file's name, and a word in messages.
 bool isUsableName(std::string_view name) {
   if (name.empty() || name.size() > maxProgramName || name.front() == '.')
     return false;
@@ -73,7 +73,7 @@ Status checkTables(const ProgramDescriptor &program) {
   return {};
 }
 
-/// The error is fit to follow the weight's name.
+/// The error is text for use after the weight's name.
 Status checkScales(const WeightDescriptor &weight,
                    std::span<const ModelFile> files) {
   if (!weight.scales)
@@ -134,7 +134,8 @@ Status checkWeight(const WeightDescriptor &weight,
   return {};
 }
 
-/// That what a gate is computed with is such a weight.
+/// Checks that the partner of a weight, if it has one, is a weight of the same
+/// kind.
 Status checkPartner(const ProgramDescriptor &program,
                     const WeightDescriptor &weight) {
   if (weight.partner == -1)

@@ -11,7 +11,7 @@ using namespace sluice;
 
 namespace {
 
-/// {"rows": [0, 128]} or {"columns": [...]}; null where a weight is whole.
+/// Reads {"rows": [0, 128]} or {"columns": [...]}, or null for a whole weight.
 void readSlice(const json &item, const std::string &place, Status &status,
                WeightSlice &slice) {
   if (item.is_null())
@@ -29,7 +29,7 @@ void readSlice(const json &item, const std::string &place, Status &status,
     fields.fail("has no ranges");
 }
 
-/// null where a weight has none apart.
+/// Reads the scales of a weight; null if it has none apart.
 void readScales(const json &item, const std::string &place, Status &status,
                 std::optional<ScalesDescriptor> &scales) {
   if (item.is_null())

@@ -1,4 +1,4 @@
-//===- Progress.cpp - a line that says how far a long wait is -------------===//
+//===- Progress.cpp - a progress line for long work -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

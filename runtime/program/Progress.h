@@ -1,4 +1,4 @@
-//===- Progress.h - a line that says how far a long wait is ---------------===//
+//===- Progress.h - a progress line for long work -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,18 +14,18 @@
 
 namespace sluice {
 
-/// One line on stderr, rewritten as work goes on and removed at its end. Shown
-/// only on a terminal, and only once the work has taken half a second. For one
-/// thread.
+/// Shows a line on stderr that is rewritten as work proceeds and removed at the
+/// end. It appears only on a terminal, and only after the work has taken half a
+/// second. For use by one thread.
 class Progress {
 public:
-  /// `what` begins the line: "packing weights". `total` counts bytes.
+  /// `what` is the start of the line: "packing weights". `total` is in bytes.
   Progress(std::string what, uint64_t total);
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
   ~Progress();
 
-  /// `done` bytes of the total are finished.
+  /// Reports that `done` bytes of the total are finished.
   void update(uint64_t done);
 
 private:

@@ -1,4 +1,4 @@
-//===- RandomWeights.cpp - a program's weights, made of a seed ------------===//
+//===- RandomWeights.cpp - weights made from a seed -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint64_t alignment = 64;
 
-/// A matrix and a table of the same weight have the same inputs.
+/// A linear weight and a table that are tied have the same inputs.
 RandomSpread spreadOf(const WeightDescriptor &weight) {
   if (weight.use == WeightUse::Vector)
     return {weight.name.ends_with("bias") ? 0.0f : 1.0f, 0.02f};
@@ -27,7 +27,7 @@ RandomSpread spreadOf(const WeightDescriptor &weight) {
   return {0, 1 / std::sqrt(float(inputs))};
 }
 
-/// Writes a row of numbers whose scales lie apart.
+/// Writes a row of numbers whose scales are stored apart.
 void writeNumbers(uint64_t key, const RandomSpread &spread, uint8_t *to,
                   int64_t elements) {
   std::vector<BlockE4M3> blocks(size_t(elements) / sizeof(BlockE4M3::qs));
@@ -36,7 +36,7 @@ void writeNumbers(uint64_t key, const RandomSpread &spread, uint8_t *to,
     to = std::copy(std::begin(block.qs), std::end(block.qs), to);
 }
 
-/// Writes those scales: each that of a random block.
+/// Writes scales for such numbers, each from a random block.
 void writeScales(const ScalesDescriptor &scales, uint64_t key,
                  const RandomSpread &spread, uint8_t *to) {
   for (int64_t i = 0; i < scales.rows * scales.cols; ++i) {
@@ -48,7 +48,8 @@ void writeScales(const ScalesDescriptor &scales, uint64_t key,
   }
 }
 
-/// Rows that threads make before somebody asks whether to go on.
+/// The number of rows that the threads make before the next check for
+/// cancellation.
 int64_t rowsAtOnce(uint64_t rowBytes, int64_t threads) {
   constexpr uint64_t piece = uint64_t(4) << 20;
   return std::max<int64_t>(1, int64_t(piece / rowBytes)) * threads;
@@ -82,7 +83,7 @@ RandomWeights::reserve(const ProgramDescriptor &program,
   return weights;
 }
 
-/// False: all together has more bytes than can be counted.
+/// Returns false if the total number of bytes overflows.
 bool RandomWeights::add(int64_t file, uint64_t offset, uint64_t bytes) {
   if (!offsets.emplace(FileOffset(file, offset), total).second)
     return true;

@@ -1,14 +1,14 @@
-//===- RandomWeights.h - a program's weights, made of a seed --------------===//
+//===- RandomWeights.h - weights made from a seed -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// How fast a model is depends on its shape alone. For speed tests its weights
-// can be made in memory, as its files would have them: then no files are
-// needed. What is here makes them in the host's memory; a GPU makes most of its
-// own (device/cuda/weights/WeightMaker.h), of the same numbers.
+// The speed of a model depends on its shape alone. For speed tests, weights can
+// be made in memory in the form of the model's files, and no files are needed.
+// This class makes them in the host's memory. A GPU makes most of its weights
+// itself (device/cuda/weights/WeightMaker.h), with the same numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,31 +25,33 @@
 
 namespace sluice {
 
-/// A weight's numbers, of the seed: with a standard deviation of one over the
-/// root of a product's inputs; norms about 1, biases about 0. They depend on
-/// the seed and on the weight's place in the files, not on the program: those
-/// of a stage, of a member of a group and of another target are the whole
-/// model's. Pure.
+/// Returns the description of a weight's random numbers. Their standard
+/// deviation is one over the root of the product's inputs; norms are about 1
+/// and biases about 0. The numbers depend on the seed and on the weight's place
+/// in the files, not on the program. Therefore a stage, a member of a group and
+/// a program for another target have the numbers of the whole model. Pure.
 RandomRows randomRows(const WeightDescriptor &weight, uint64_t seed);
 
-/// Reading from several threads is safe.
+/// Owns the random weights of a program. Several threads may read at the same
+/// time.
 class RandomWeights {
 public:
-  /// Addresses for the program's weights; no memory is taken yet. Of those that
-  /// `elsewhere` says are made elsewhere, by their numbers, nothing is reserved
-  /// unless others share their place; empty: there are none. Error: the system
-  /// has not so many.
+  /// Reserves addresses for the program's weights, without using memory yet.
+  /// `elsewhere` says for each weight whether it is made elsewhere; such a
+  /// weight is skipped unless another weight shares its place. If it is empty,
+  /// all are made here. Error: the system does not have enough addresses.
   static Expected<RandomWeights>
   reserve(const ProgramDescriptor &program,
           const std::vector<bool> &elsewhere = {});
 
-  /// Writes the weights that have been reserved. Asks `cancelled`, which may be
-  /// empty, now and then. Error: interrupted.
+  /// Writes the weights that have been reserved. Calls `cancelled`, which may
+  /// be empty, now and then. Error: the work was cancelled.
   Status fill(const ProgramDescriptor &program, uint64_t seed,
               cpu::ThreadPool &pool, const std::function<bool()> &cancelled);
 
-  /// What stands for the bytes from `offset` of a file on, where a weight of
-  /// the program, or its scales, begin; null: that is made elsewhere.
+  /// Returns the bytes that replace the content of a file from `offset` on,
+  /// which is the start of a weight of the program or of its scales. Null if
+  /// they are made elsewhere.
   const uint8_t *data(int64_t file, uint64_t offset) const;
 
 private:
@@ -58,7 +60,7 @@ private:
   bool add(int64_t file, uint64_t offset, uint64_t bytes);
 
   cpu::ZeroedMemory memory;
-  std::map<FileOffset, uint64_t> offsets; // tied weights have one
+  std::map<FileOffset, uint64_t> offsets; // tied weights have one entry
   uint64_t total = 0;
 };
 

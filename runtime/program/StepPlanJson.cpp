@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each kind of thing lists its members once, in visitFields(); reading and
-// writing both go by that list.
+// visitFields() lists the members of each kind of object once; both reading and
+// writing use that list.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ namespace {
 // Members
 //===----------------------------------------------------------------------===//
 
-/// The names of an enumeration's values, in their order.
+/// The names of an enumeration's values, in order.
 template <typename Enum> constexpr std::array<std::string_view, 0> names = {};
 template <>
 constexpr std::array<std::string_view, 2> names<RecordKind> = {"rows",
@@ -37,7 +37,7 @@ template <>
 constexpr std::array<std::string_view, 3> names<KernelArgument::Kind> = {
     "buffer", "weight", "rope_table"};
 
-/// What a task's member "do" says, in the order of StepTask's alternatives.
+/// The values of a task's member "do", in the order of StepTask's alternatives.
 constexpr std::array<std::string_view, std::variant_size_v<StepTask>>
     taskNames = {"row_loop", "product",    "append", "attend",
                  "exchange", "checkpoint", "barrier"};
@@ -45,8 +45,8 @@ constexpr std::array<std::string_view, std::variant_size_v<StepTask>>
 template <typename Object, typename Kind>
 concept Is = std::is_same_v<std::remove_const_t<Object>, Kind>;
 
-// visitFields(object, visit) calls visit(key, member) for each member. Objects
-// are const where they are written.
+// visitFields(object, visit) calls visit(key, member) for each member. An
+// object that is written is const.
 
 template <Is<PlannedBuffer> Object>
 void visitFields(Object &buffer, const auto &visit) {
@@ -131,7 +131,7 @@ void visitFields(Object &plan, const auto &visit) {
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// Reads JSON values at `place`. The first error stays in `status`.
+/// Reads JSON values at `place`. Keeps the first error in `status`.
 class Reader {
 public:
   Reader(std::string place, Status &status)

@@ -1,4 +1,4 @@
-//===- WeightDigests.cpp - what the bytes of weights are known by ---------===//
+//===- WeightDigests.cpp - digests of the bytes of weights ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,10 +23,10 @@ using namespace sluice;
 
 namespace {
 
-/// Digests of one model's file, each computed once.
+/// Computes digests of a model's file, each once.
 class FileDigests {
 public:
-  /// Without the file, where it is missing or another one, there are none.
+  /// If the file is missing or is another one, there are no digests.
   explicit FileDigests(const ModelFile &file) {
     Expected<MappedFile> opened = openModelFile(file, {});
     if (!opened)
@@ -41,7 +41,8 @@ public:
   FileDigests(const FileDigests &) = delete;
   FileDigests &operator=(const FileDigests &) = delete;
 
-  /// Adds to `read` what it had to read for that.
+  /// Returns the digest of a range, or none. Adds the bytes that it had to read
+  /// to `read`.
   std::optional<uint64_t> digest(uint64_t offset, uint64_t bytes,
                                  cpu::ThreadPool &pool, uint64_t &read) {
     if (!mapped || isHole(offset, bytes))
@@ -58,7 +59,7 @@ public:
 private:
   bool isHole(uint64_t offset, uint64_t bytes) const {
     off_t data = ::lseek(fd, off_t(offset), SEEK_DATA);
-    // Where the file system knows no holes, all is data.
+    // If the file system does not report holes, everything is data.
     return data < 0 ? errno == ENXIO : uint64_t(data) >= offset + bytes;
   }
 

@@ -1,4 +1,4 @@
-//===- WeightDigests.h - what the bytes of weights are known by -----------===//
+//===- WeightDigests.h - digests of the bytes of weights ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The compiler reads all weights once and records their digests (ByteDigest.h).
-// A file's identity (FileIdentity.h), which every start looks at, is made of
-// samples; the digests notice each byte, where all of them are read anyway:
-// when weights are packed, and when they are verified.
+// The identity of a file (FileIdentity.h), which is checked at every start,
+// covers only samples. A digest covers every byte; it is checked when all bytes
+// are read in any case: when weights are packed, and when they are verified.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,13 +20,13 @@
 
 namespace sluice {
 
-/// The ByteDigest of bytes, computed by all threads of a pool.
+/// Returns the ByteDigest of bytes, computed by all threads of a pool.
 uint64_t digestOf(std::span<const uint8_t> bytes, cpu::ThreadPool &pool);
 
-/// Records the digests of all weights of all programs. A weight gets none where
-/// its file is missing or another one, and where the file has a hole in place
-/// of it: that is a model's shape, whose weights nobody reads. Shows a progress
-/// line.
+/// Records the digests of all weights of all programs. A weight gets none if
+/// its file is missing or is another file, or if the file has a hole in its
+/// place: such a file has a model's shape only, and no program reads its
+/// weights. Shows a progress line.
 void recordDigests(ExecutableDescriptor &executable);
 
 } // namespace sluice

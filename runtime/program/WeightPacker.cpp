@@ -1,4 +1,4 @@
-//===- WeightPacker.cpp - stored weights into the form that kernels read --===//
+//===- WeightPacker.cpp - conversion of weights to kernels' form ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,15 +21,15 @@ using namespace sluice;
 namespace {
 
 // A piece is large enough to share between threads and to write at once, and
-// small beside any weight that is worth packing.
+// small compared with any weight that is worth packing.
 constexpr uint64_t pieceBytes = uint64_t(8) << 20;
 
-// What a thread takes at once stays in its cache between being checked and
-// being packed.
+// The bytes that a thread takes at a time: few enough to stay in its cache
+// between checking and packing.
 constexpr uint64_t grainBytes = uint64_t(128) << 10;
 
-/// The bytes of a weight that is not linear, once packed; nothing when it has
-/// no such form.
+/// Returns the packed bytes of a weight that is not linear, or none if it
+/// cannot be packed.
 std::optional<uint64_t> unpackedBytes(const WeightDescriptor &weight) {
   if (weight.stored != weight.format && !canQuantize(weight.format))
     return std::nullopt;
@@ -53,8 +53,9 @@ std::optional<uint64_t> sectionBytes(const WeightDescriptor &weight,
   return bytes && usedFromFile ? uint64_t(0) : bytes;
 }
 
-/// Divides [first, last), each of `bytes`, between the pool's threads: some at
-/// a time, as a thread may share its processor with the one that writes.
+/// Divides [first, last) between the pool's threads, which take some items at a
+/// time, because a thread may share its processor with the writing thread. Each
+/// item has `bytes` bytes.
 template <typename Fn>
 void shareOut(cpu::ThreadPool &pool, int64_t first, int64_t last,
               uint64_t bytes, Fn body) {
@@ -68,7 +69,7 @@ void shareOut(cpu::ThreadPool &pool, int64_t first, int64_t last,
   pool.run(share);
 }
 
-/// The first of the rows that threads find bad.
+/// The first of the rows that threads find to be bad.
 class FirstBad {
 public:
   void note(int64_t row) {
@@ -86,7 +87,7 @@ private:
   std::atomic<int64_t> first = none;
 };
 
-/// Whether the largest magnitude of a row is finite in `format`.
+/// Returns whether the largest magnitude of a row is finite in `format`.
 bool fits(Format format, const float *row, int64_t cols,
           std::vector<uint8_t> &block) {
   const FormatInfo &info = formatInfo(format);
@@ -99,7 +100,8 @@ bool fits(Format format, const float *row, int64_t cols,
   return rowIsFinite(format, block.data(), info.blockElements);
 }
 
-/// Notes the first row of [begin, end) of what is used that is not finite.
+/// Notes the first row of [begin, end), in the used part of the weight, that is
+/// not finite.
 void checkRows(const WeightDescriptor &weight, const SlicedMatrix &matrix,
                int64_t begin, int64_t end, FirstBad &bad) {
   uint64_t stride = *weight.storedRowBytes();
@@ -123,7 +125,7 @@ void checkRows(const WeightDescriptor &weight, const SlicedMatrix &matrix,
   }
 }
 
-/// Rows [begin, end) of a table or vector to `to`.
+/// Converts rows [begin, end) of a table or vector to `to`.
 void convertRows(const WeightDescriptor &weight, const uint8_t *data,
                  uint8_t *to, int64_t begin, int64_t end) {
   uint64_t stored = *rowBytes(weight.stored, weight.cols);
@@ -154,9 +156,9 @@ void convertRows(const WeightDescriptor &weight, const uint8_t *data,
   }
 }
 
-/// Packs units [begin, end) of a part of a weight, or of one whose scales lie
-/// apart: what they need of it is brought together, and packed as if it were
-/// all there is.
+/// Packs units [begin, end) of a part of a weight, or of a weight whose scales
+/// are apart. Gathers what these units need and packs it as if it were a whole
+/// weight.
 void packPart(const WeightDescriptor &weight, const SlicedMatrix &matrix,
               uint8_t *to, int64_t begin, int64_t end) {
   std::vector<uint8_t> part;
@@ -169,7 +171,7 @@ void packPart(const WeightDescriptor &weight, const SlicedMatrix &matrix,
     matrix.copy(begin, end, 0, whole.cols, part);
     return convertRows(whole, part.data(), to, 0, end - begin);
   }
-  // Output columns, which lie in columns where the weight is transposed.
+  // Output columns; they are columns of the matrix if the weight is transposed.
   int64_t first = begin * cpu::panelColumns;
   int64_t &outputs = weight.transposed ? whole.cols : whole.rows;
   int64_t last = std::min(outputs, end * cpu::panelColumns);
@@ -252,13 +254,14 @@ Status WeightPacker::check(const WeightDescriptor &weight) {
 Status WeightPacker::pack(const WeightDescriptor &weight, PieceTarget &target) {
   const SlicedMatrix matrix = files.matrix(weight);
   bool linear = weight.use == WeightUse::Linear;
-  // What is packed at once of a transposed weight is not whole rows.
+  // The units of a transposed weight are not whole rows, so it is checked as a
+  // whole first.
   if (weight.transposed)
     if (Status s = check(weight); !s.ok())
       return s;
   bool isNew = markChecked(weight, matrix);
   cpu::LinearSpec spec = linearSpec(weight);
-  // A unit is the least that a thread packs at once: a panel or a row.
+  // A unit is the least that a thread packs at a time: a panel or a row.
   int64_t unitRows = linear ? cpu::panelColumns : 1;
   int64_t units = linear ? cpu::panelCount(spec.outFeatures) : weight.rows;
   uint64_t total = *sectionBytes(weight, PackedContents::Everything);

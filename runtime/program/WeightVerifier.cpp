@@ -1,4 +1,4 @@
-//===- WeightVerifier.cpp - whether weights are what they were ------------===//
+//===- WeightVerifier.cpp - the detection of damaged weights --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -73,7 +73,8 @@ sluice::findDamage(std::span<const KnownBytes> known,
   return nullptr;
 }
 
-/// What can still be done about a damaged cache, and what is left to do.
+/// Removes a damaged cache if possible. Returns what was done and what is left
+/// to do.
 static std::string dropCache(const MappedFile &cache) {
   if (!cache.isInPlace())
     return "another file is in its place by now, or none";
@@ -100,16 +101,15 @@ Status sluice::reportDamage(const KnownBytes &damaged) {
                  "' has changed in this process's memory, which may be faulty");
 }
 
-/// Keeps the thread at its pace: it sleeps once it has read so much that it is
-/// ahead of it. What was missed while others had the processors is not made up
-/// for.
+/// Keeps the thread at its pace: read() sleeps when the thread is ahead of it.
+/// Time that the thread lost because the processors were busy is not made up.
 class WeightVerifier::Pacer {
 public:
   explicit Pacer(const std::stop_token &stop) : stop(stop) {}
 
   void setRate(uint64_t newRate) { bytesPerSecond = newRate; }
 
-  /// False: the thread is to end.
+  /// Returns false if the thread must end.
   bool read(uint64_t count) {
     bytes += count;
     auto due = start + std::chrono::nanoseconds(
@@ -130,7 +130,7 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
-  /// Seldom enough to let a processor rest.
+  /// Long enough to let a processor rest.
   static constexpr auto shortestSleep = 50ms;
 
   const std::stop_token &stop;
@@ -163,7 +163,7 @@ void WeightVerifier::run(const std::stop_token &stop) {
   }
 }
 
-/// False: the thread is to end.
+/// Returns false if the thread must end.
 bool WeightVerifier::verify(const KnownBytes &each, Pacer &pacer) {
   std::vector<uint64_t> blocks;
   insist([&] { blocks.reserve(each.bytes.size() / digestBlockBytes + 1); });

@@ -1,17 +1,17 @@
-//===- WeightVerifier.h - whether weights are what they were --------------===//
+//===- WeightVerifier.h - the detection of damaged weights ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Disks, copies and memory lose bits, and files are written over. The digest of
-// a weight's bytes is known from when they were packed or, of those that are
-// used as the model's file has them, from when the program was compiled. So all
-// that the kernels read can be compared, before the first step or beside it:
+// Disks, copies and memory lose bits, and files can be overwritten. The digest
+// of a weight's bytes is known from packing or, if the bytes are used as the
+// model's file has them, from compilation. Therefore everything that the
+// kernels read can be verified, before the first step or while steps run:
 //
 //   Expected<const KnownBytes *> damaged = findDamage(known, packing);
-//   WeightVerifier verifier(known, pace, damaged);
+//   WeightVerifier verifier(known, pace, onDamage);
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,68 +31,67 @@
 
 namespace sluice {
 
-/// A weight's bytes, of which it is known what they were.
+/// A weight's bytes and their known digest.
 struct KnownBytes {
   enum class Source : uint8_t { Cache, Executable, ModelFile, Memory };
 
-  std::string weight = ""; // its name
+  std::string weight = ""; // the weight's name
   Source source = Source::Memory;
-  std::string file = ""; // Memory: empty
+  std::string file = ""; // empty for Memory
   std::span<const uint8_t> bytes = {};
-  uint64_t digest = 0; // ByteDigest of what they were
-  /// Of Cache: the file, which is removed where it is damaged.
+  uint64_t digest = 0; // their ByteDigest when it was recorded
+  /// For Cache only: the file, which is removed if it is damaged.
   std::shared_ptr<const MappedFile> cache = nullptr;
 };
 
-/// Adds what is known of a weight as the model's file has it, and of its scales
-/// apart: nothing, where the weights are random or the compiler has not seen
-/// the file. Refers to the mapped files.
+/// Adds the bytes and the digest of a weight, and of its scales apart, as the
+/// model's file has them. Adds nothing if the weights are random or the
+/// compiler has not seen the file. The result refers to the mapped files.
 void addKnownBytes(const MappedModelFiles &files,
                    const WeightDescriptor &weight,
                    std::vector<KnownBytes> &known);
 
-/// The same of all weights of a program, whose files these are; what two of
-/// them share is there once.
+/// Returns the same for all weights of a program, whose files are `files`.
+/// Bytes that two weights share occur once.
 std::vector<KnownBytes> knownBytesOf(const MappedModelFiles &files,
                                      const ProgramDescriptor &program);
 
-/// Compares bytes with their digests, by as many threads as `options` has, with
-/// a progress line. The first that differ; null: none. Error: cancellation.
+/// Compares bytes with their digests, on the threads of `options`, with a
+/// progress line. Returns the first that differ, or null. Error: cancellation.
 Expected<const KnownBytes *> findDamage(std::span<const KnownBytes> known,
                                         const PackingOptions &options);
 
-/// Says what is wrong with bytes that are not what they were, and what to do.
-/// Where they are a cache's, it is removed first, so that the next start packs
-/// the weights again.
+/// Returns an error that says what is damaged and what to do. If it is a cache,
+/// removes the cache first, so that the next start packs the weights again.
 Status reportDamage(const KnownBytes &damaged);
 
-/// How fast a WeightVerifier reads, in bytes a second. So a pass over any model
-/// costs the steps beside it a small share of what they read themselves, and of
-/// the later passes nobody notices anything.
+/// The speed at which a WeightVerifier reads, in bytes a second. At this speed
+/// a first pass over any model costs concurrent steps a small share of their
+/// memory bandwidth, and later passes cost nothing that is noticeable.
 struct VerifierPace {
   uint64_t first = uint64_t(1) << 30;
-  /// Of all passes behind the first; nothing: there is but one.
+  /// For all passes after the first; none if there is only one.
   std::optional<uint64_t> later = std::nullopt;
 
   static constexpr uint64_t idle = uint64_t(64) << 20;
 };
 
-/// What has been found to be what it was, so far.
+/// How much a WeightVerifier has found intact so far.
 struct VerifiedCounts {
   uint64_t bytes = 0;
   uint64_t passes = 0; // over all weights
 };
 
-/// Compares bytes with their digests by a thread of its own, which runs while
+/// Compares bytes with their digests on a thread of its own, which runs while
 /// the processors have nothing else to do.
 class WeightVerifier {
 public:
-  /// What the bytes lie in outlives the verifier. `damaged` is called with
-  /// reportDamage() of the first bytes that differ, by the verifier's thread,
-  /// which then ends.
+  /// The memory of the bytes must outlive the verifier. At the first bytes that
+  /// differ, the verifier's thread calls `damaged` with the result of
+  /// reportDamage() and ends.
   WeightVerifier(std::vector<KnownBytes> known, const VerifierPace &pace,
                  std::function<void(const Status &)> damaged);
-  /// Ends the thread, within some milliseconds.
+  /// Ends the thread within some milliseconds.
   ~WeightVerifier();
   WeightVerifier(const WeightVerifier &) = delete;
   WeightVerifier &operator=(const WeightVerifier &) = delete;
@@ -110,7 +109,7 @@ private:
   VerifierPace pace;
   std::function<void(const Status &)> damaged;
   std::atomic<uint64_t> bytes = 0, passes = 0;
-  std::jthread thread; // the last: it uses the others
+  std::jthread thread; // last, because it uses the other members
 };
 
 } // namespace sluice

@@ -1,14 +1,14 @@
-//===- ExecutableDescriptorTest.cpp - what an executable knows of itself --===//
+//===- ExecutableDescriptorTest.cpp - tests of descriptors ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A descriptor survives its JSON form, and whatever does not hold together is
-// refused by name: numbers out of range, indices of nothing, members that are
-// missing or of another type, stages that are not the model, an identity of
-// something else.
+// A descriptor is the same after conversion to JSON and back. Inconsistent
+// descriptors are refused with an error that names the problem: numbers out of
+// range, indices that refer to nothing, members that are missing or of another
+// type, stages that do not cover the model, an identity that does not match.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ ProgramDescriptor program(const char *name) {
   return result;
 }
 
-/// Two stages and a draft on three ranks.
+/// Returns a descriptor with two stages and a draft on three ranks.
 ExecutableDescriptor example() {
   ExecutableDescriptor executable;
   executable.name = "tiny \"quoted\" é";
@@ -74,7 +74,7 @@ ExecutableDescriptor example() {
   ProgramDescriptor draft = program("draft");
   draft.contextLength = 64;
   draft.hiddenSize = 16;
-  draft.vocabSize = 60; // its table is padded otherwise
+  draft.vocabSize = 60; // its table has another padding
   executable.programs = {first, last, draft};
 
   using Kind = RankRole::Kind;
@@ -186,7 +186,7 @@ template <typename Fn> std::string errorAfter(Fn edit) {
   return executable ? "accepted" : executable.status().message();
 }
 
-/// The error where the member that `pointer` names is something else.
+/// Returns the error if the member at `pointer` has another value.
 std::string errorWith(const char *pointer, json value) {
   return errorAfter([&](json &object) {
     object[json::json_pointer(pointer)] = std::move(value);
@@ -234,7 +234,7 @@ TEST(ExecutableDescriptorTest, RefusesProgramsOutOfRange) {
               HasSubstr("only a linear weight"));
 }
 
-/// The example, with programs for cuda behind those for a CPU.
+/// Returns the example with programs for cuda after those for CPUs.
 ExecutableDescriptor forBoth() {
   ExecutableDescriptor executable = example();
   std::vector<ProgramDescriptor> cuda = executable.programs;
@@ -388,7 +388,7 @@ TEST(ExecutableDescriptorTest, RefusesAnIdentityOfSomethingElse) {
               HasSubstr("'identity' is not that of the rest"));
 }
 
-/// Each member of the object that `pointer` names, missing or null.
+/// Expects an error if a member of the object at `pointer` is missing or null.
 void expectEveryMemberNeeded(const char *pointer) {
   json whole = json::parse(*example().toJson());
   for (const auto &[key, value] : whole[json::json_pointer(pointer)].items()) {
@@ -397,7 +397,7 @@ void expectEveryMemberNeeded(const char *pointer) {
     EXPECT_THAT(errorAfter([&](json &root) { root[object].erase(key); }),
                 HasSubstr("'" + key + "' is missing"));
     if (key == "draft" || key == "slice" || key == "scales" ||
-        key == "digest") // null where there is none
+        key == "digest") // null if there is none
       continue;
     std::string error =
         errorAfter([&](json &root) { root[object][key] = nullptr; });
@@ -407,7 +407,7 @@ void expectEveryMemberNeeded(const char *pointer) {
 }
 
 TEST(ExecutableDescriptorTest, RefusesScalesThatAreNone) {
-  // A matrix of e4m3 numbers in the place of the output's halves.
+  // Replaces the output's f16 matrix by a matrix of e4m3 numbers.
   auto changed = [](const char *key, const json &value) {
     return errorAfter([&](json &root) {
       json &weight = root["programs"][1]["weights"][0];
@@ -421,7 +421,7 @@ TEST(ExecutableDescriptorTest, RefusesScalesThatAreNone) {
       object[key] = value;
     });
   };
-  // Then only the whole is another one.
+  // The scales are valid here; only the identity does not match any more.
   EXPECT_THAT(changed("rows", 2), HasSubstr("'identity' is not that"));
   EXPECT_THAT(changed("rows", 200), HasSubstr("'identity' is not that"));
   EXPECT_THAT(changed("scales", 5), HasSubstr("scales: is not an object"));
@@ -444,7 +444,7 @@ TEST(ExecutableDescriptorTest, RefusesDigestsThatAreNone) {
         json("0123456789abcdefg"), json("-123456789abcdef")})
     EXPECT_THAT(errorWith(digest, bad),
                 HasSubstr("'digest' is not 16 hex digits"));
-  // Then only the whole is another one.
+  // The digest is valid here; only the identity does not match any more.
   EXPECT_THAT(errorWith(digest, "0123456789abcdee"),
               HasSubstr("'identity' is not that"));
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A header is read back as it was written, and any change of any of its bytes
-// is noticed. A trailer is only believed when it points inside the file.
+// A header is the same after encoding and reading, and a change of any of its
+// bytes is detected. A trailer is used only if it points inside the file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,7 +80,7 @@ TEST(PackedFileTest, SaysWhyAFileIsStale) {
   EXPECT_EQ(reason(key, 2), "was packed for another program");
   bytes.push_back(0);
   EXPECT_THAT(reason(key, 1), HasSubstr("bytes, not"));
-  bytes[8] = 1; // behind the magic bytes
+  bytes[8] = 1; // after the magic bytes
   EXPECT_THAT(reason(key, 1), HasSubstr("is of version 1, not"));
 }
 

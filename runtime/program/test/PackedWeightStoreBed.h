@@ -1,4 +1,4 @@
-//===- PackedWeightStoreBed.h - a model's file and what is packed of it ---===//
+//===- PackedWeightStoreBed.h - fixture for tests of packed weights -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -64,8 +64,8 @@ protected:
     recordDigests(executable);
   }
 
-  /// Changes the model's file in a way that its identity does not tell: of a
-  /// large file it is made of samples.
+  /// Changes the model's file such that it still has the recorded identity. In
+  /// a large file this can happen, because an identity covers only samples.
   void damageModel(uint64_t offset) {
     bytes[offset] ^= 1;
     writeFile(modelPath, bytes.data(), bytes.size());
@@ -91,7 +91,7 @@ protected:
     ASSERT_TRUE(out->commit().ok());
   }
 
-  /// No file but the model's and perhaps the cache is left behind.
+  /// Expects that no file but the model's and perhaps the cache is left behind.
   void expectNothingElse() {
     for (const auto &entry : std::filesystem::directory_iterator(folder)) {
       std::string name = entry.path().filename();
@@ -117,7 +117,7 @@ inline std::string readFile(const std::string &path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// All that a store hands out, as one comparable value.
+/// Returns the content of all of a store's weights in a comparable form.
 inline std::vector<std::string> contents(const PackedWeightStore &store) {
   std::vector<std::string> all;
   for (const cpu::CpuWeight &weight : store.weights()) {

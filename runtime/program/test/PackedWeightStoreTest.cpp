@@ -1,15 +1,15 @@
-//===- PackedWeightStoreTest.cpp - where weights come from ----------------===//
+//===- PackedWeightStoreTest.cpp - tests of stores of packed weights ------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The weights that a store hands out are the same bytes whether they were just
-// packed, mapped from a cache, kept in memory or embedded in the executable. A
-// cache that does not fit is made again and the user told why; one that can not
-// be written costs time only. Model files that are missing, other ones or not
-// finite are refused by name.
+// A store's weights are the same bytes whether they were just packed, mapped
+// from a cache, kept in memory or embedded in the executable. A cache that does
+// not fit is packed again and the user is told why; a cache that cannot be
+// written only costs time. Model files that are missing, have changed or are
+// not finite are refused by name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,7 +54,8 @@ TEST_F(WeightStoreTest, PacksOnceThenMaps) {
 
 TEST_F(WeightStoreTest, FileHoldsOnlyWhatModelFilesDoNot) {
   ASSERT_TRUE(load());
-  // Q8_0 output panels (1.0625 bytes a weight, 304 columns) and one vector.
+  // The output's q8_0 panels (1.0625 bytes for each element, 304 columns) and
+  // one vector.
   EXPECT_EQ(fs::file_size(cachePath()), 4096u + 304 * 64 * 17 / 16 + 256);
 }
 
@@ -104,8 +105,8 @@ TEST_F(WeightStoreTest, StaleCachesAreMadeAgain) {
   EXPECT_THAT(notes, ElementsAre(HasSubstr("packed for another program")));
 }
 
-/// A file that has the cache's name and is none may be all that somebody has of
-/// a model.
+/// A file with the cache's name that is not a cache may be a user's only copy
+/// of a model.
 TEST_F(WeightStoreTest, OthersFilesAreNotReplaced) {
   Expected<PackedWeightStore> fresh = load();
   ASSERT_TRUE(fresh);
@@ -130,7 +131,7 @@ TEST_F(WeightStoreTest, UnwritableFolderCostsTimeOnly) {
   ASSERT_TRUE(written);
   std::vector<std::string> expected = contents(*written);
   fs::remove(cachePath());
-  // A folder in the file's place cannot be written by anyone, root included.
+  // A folder in the file's place prevents writing, also for root.
   fs::create_directory(cachePath());
   Expected<PackedWeightStore> store = load();
   ASSERT_TRUE(store) << store.status().message();
@@ -146,7 +147,7 @@ TEST_F(WeightStoreTest, UnwritableFolderCostsTimeOnly) {
 }
 
 TEST_F(WeightStoreTest, WhatCannotBeKeptIsUsedNevertheless) {
-  // Once packing has begun, a folder takes the file's place.
+  // A folder takes the file's place after packing has begun.
   options.packing.cancelled = [this] {
     fs::create_directory(cachePath());
     return false;
@@ -164,7 +165,7 @@ TEST_F(WeightStoreTest, WhatCannotBeKeptIsUsedNevertheless) {
 }
 
 TEST_F(WeightStoreTest, FullDiskCostsTimeOnly) {
-  // A limit on file sizes makes writes fail as a full disk does.
+  // A limit on file sizes makes writes fail as on a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   rlimit old = {};
   getrlimit(RLIMIT_FSIZE, &old);
@@ -204,7 +205,7 @@ TEST_F(WeightStoreTest, EmbeddedWeightsNeedNoFiles) {
 TEST_F(WeightStoreTest, ProgramsHaveFilesOfTheirOwn) {
   Expected<PackedWeightStore> whole = load();
   ASSERT_TRUE(whole);
-  // Two stages: the tables and the norm, then the output layer.
+  // Two stages: one has the tables and the norm, the other the output layer.
   ProgramDescriptor first = executable.programs[0], second = first;
   first.name = "main.s0";
   first.hasOutput = false;
@@ -293,7 +294,7 @@ TEST_F(WeightStoreTest, RefusesWhatIsNotFinite) {
   EXPECT_THAT(error(), HasSubstr("'place': row 0"));
   plant(weights()[Norm].offset, Format::BF16, -HUGE_VALF);
   EXPECT_THAT(error(), HasSubstr("'norm': row 0"));
-  // Finite as stored but not in the format that it is to be converted to.
+  // Finite as stored, but not in the format to which it is converted.
   weights()[Place].format = Format::F16;
   plant(weights()[Place].offset + hidden * 4, Format::F32, 1e6f);
   EXPECT_THAT(error(), HasSubstr("'place': row 1 is not finite as f16"));

@@ -1,4 +1,4 @@
-//===- PieceWriterTest.cpp - pieces of a file, written by a thread --------===//
+//===- PieceWriterTest.cpp - tests of writing a file in pieces ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,7 +28,7 @@ protected:
   }
   void TearDown() override { fs::remove(path); }
 
-  /// Hands over `bytes` letters that lie at `position`.
+  /// Adds a piece of `bytes` letters at `position`.
   static Status add(PieceWriter &writer, char letter, uint64_t bytes,
                     uint64_t position) {
     Expected<uint8_t *> piece = writer.next(bytes);
@@ -77,7 +77,7 @@ TEST_F(PieceWriterTest, AFailedWriteEndsItWithItsError) {
     status = add(writer, 'x', 2048, uint64_t(pieces) * 2048);
   EXPECT_NE(status.message().find(path + ": cannot write"), std::string::npos)
       << status.message();
-  // Two are written, and no more than two are waiting for the third.
+  // Two pieces are written, and at most two wait for the third.
   EXPECT_LE(pieces, 6);
   EXPECT_FALSE(writer.finish(1 << 20).ok());
   ::setrlimit(RLIMIT_FSIZE, &before);

@@ -1,4 +1,4 @@
-//===- ProgressTest.cpp - shown to people, and only when it takes long ----===//
+//===- ProgressTest.cpp - tests of progress lines -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,8 @@ using testing::StartsWith;
 
 namespace {
 
-/// What a progress line writes to a terminal or a pipe in place of stderr.
+/// Returns what a progress line writes to a terminal or pipe in place of
+/// stderr.
 std::string written(bool terminal, bool slow) {
   int reader = -1;
   int writer = -1;
@@ -45,7 +46,7 @@ std::string written(bool terminal, bool slow) {
   std::fflush(stderr);
   ::dup2(old, STDERR_FILENO);
   ::close(old);
-  // A terminal may deliver what was written in several pieces.
+  // A terminal may deliver the text in several pieces.
   std::string text;
   char buffer[512];
   while (!text.ends_with("end")) {

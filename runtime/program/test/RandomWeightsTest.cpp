@@ -1,4 +1,4 @@
-//===- RandomWeightsTest.cpp - tests of weights made of a seed ------------===//
+//===- RandomWeightsTest.cpp - tests of weights made from a seed ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,7 +35,7 @@ ProgramDescriptor program() {
       weight("table", 1000, Format::Q8_0, 40, 64, WeightUse::Rows),
       weight("norm.weight", 10, Format::F32, 1, 64, WeightUse::Vector),
       weight("fc.bias", 300, Format::F16, 1, 64, WeightUse::Vector),
-      // Tied.
+      // The same bytes, for another use.
       weight("table", 1000, Format::Q8_0, 40, 64, WeightUse::Linear),
       weight("wide", 9001, Format::BF16, 7, 1024, WeightUse::Linear)};
   return made;
@@ -61,7 +61,7 @@ TEST(RandomWeights, AreOfTheSeedAlone) {
   const ProgramDescriptor whole = program();
   const RandomWeights one = filled(whole, 1, 1), again = filled(whole, 1, 3);
   const RandomWeights other = filled(whole, 2, 1);
-  // A stage of it, in another order.
+  // A stage of the program, with its weights in another order.
   ProgramDescriptor stage = whole;
   stage.weights = {whole.weights[4], whole.weights[1]};
   const RandomWeights part = filled(stage, 1, 2);
@@ -93,7 +93,7 @@ TEST(RandomWeights, HaveSensibleMagnitudes) {
     EXPECT_NEAR(std::sqrt(squares / values.size()), deviations[i],
                 0.2 * deviations[i]);
   }
-  // No two rows are the same.
+  // Different rows have different numbers.
   const uint8_t *wide = made.data(0, whole.weights[4].offset);
   EXPECT_NE(std::memcmp(wide, wide + 2048, 2048), 0);
 }
@@ -117,7 +117,8 @@ TEST(RandomWeights, HaveScalesWhereThoseLieApart) {
   EXPECT_NEAR(std::sqrt(squares / (256 * 256)), 1 / 16.0, 0.5 / 16);
 }
 
-/// Memory is that of what is made here, and of what shares a place with it.
+/// Memory is used only for weights that are made here, and for weights that
+/// share their place with one of them.
 TEST(RandomWeights, LeaveOutWhatIsMadeElsewhere) {
   const ProgramDescriptor whole = program();
   Expected<RandomWeights> made =
@@ -134,13 +135,13 @@ TEST(RandomWeights, LeaveOutWhatIsMadeElsewhere) {
   ASSERT_TRUE(made.ok());
   ASSERT_TRUE(made->fill(whole, 1, pool, nullptr).ok());
   EXPECT_EQ(bytesOf(*made, whole.weights[0]), bytesOf(all, whole.weights[0]));
-  // None at all.
+  // No weight is made here.
   made = RandomWeights::reserve(whole, std::vector<bool>(5, true));
   ASSERT_TRUE(made.ok());
   EXPECT_TRUE(made->fill(whole, 1, pool, nullptr).ok());
 }
 
-/// A device that makes rows is told their keys and their spread.
+/// A device makes rows itself from their keys and their spread.
 TEST(RandomWeights, AreTheRowsThatAreSaid) {
   const ProgramDescriptor whole = program();
   const RandomWeights made = filled(whole, 8, 2);

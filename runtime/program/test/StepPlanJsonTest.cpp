@@ -1,4 +1,4 @@
-//===- StepPlanJsonTest.cpp - plans survive their JSON form ---------------===//
+//===- StepPlanJsonTest.cpp - tests of the JSON form of step plans --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,8 @@ using namespace sluice::device;
 
 namespace {
 
-/// A plan with each kind of task, and no member as it is by default.
+/// Returns a plan with each kind of task in which no member has its default
+/// value.
 StepPlan everyTask() {
   StepPlan plan;
   plan.kernelNames = {"rows_embed", "rows_add"};
@@ -36,7 +37,7 @@ StepPlan everyTask() {
   return plan;
 }
 
-/// The plan that the text says, or why it does not.
+/// Returns the plan in a JSON value, or the error of reading it.
 Expected<StepPlan> read(const json &value) {
   StepPlan plan;
   Status status;
@@ -62,6 +63,28 @@ TEST(StepPlanJson, KeepsEveryMember) {
   EXPECT_TRUE(std::holds_alternative<BarrierTask>(plan->tasks[6]));
 }
 
+/// Executables of before are read by what is written here: another form is
+/// another ExecutableDescriptor::formatVersion.
+TEST(StepPlanJson, HasThisForm) {
+  json written = stepPlanToJson(everyTask());
+  EXPECT_EQ(written["kernels"].dump(), R"(["rows_embed","rows_add"])");
+  EXPECT_EQ(written["buffers"][1].dump(),
+            R"({"floats":100,"kind":"outputs","place":32})");
+  EXPECT_EQ(written["attentions"][1].dump(),
+            R"({"heads":8,"scale":-2.0,"slopes":[],"softcap":1.0,"window":1})");
+  const char *tasks[] = {
+      R"({"arguments":[{"index":3,"kind":"weight"},{"index":1,"kind":"rope_table"},{"index":2,"kind":"buffer"}],"do":"row_loop","kernel":1,"kind":"outputs"})",
+      R"({"bias":3,"do":"product","end_column":48,"first_column":16,"input":1,"kind":"outputs","output":4,"weight":2})",
+      R"({"cache":3,"do":"append","key":1,"value":2})",
+      R"({"attention":4,"cache":3,"do":"attend","output":2,"query":1})",
+      R"({"do":"exchange","input":1,"kind":"outputs","operation":"gather","output":2,"scratch":3})",
+      R"({"buffers":[1,2],"do":"checkpoint"})",
+      R"({"do":"barrier"})"};
+  ASSERT_EQ(written["tasks"].size(), std::size(tasks));
+  for (size_t i = 0; i < std::size(tasks); ++i)
+    EXPECT_EQ(written["tasks"][i].dump(), tasks[i]);
+}
+
 TEST(StepPlanJson, SaysWhatIsWrongAndWhere) {
   auto message = [](auto change) {
     json plan = stepPlanToJson(everyTask());
@@ -79,9 +102,9 @@ TEST(StepPlanJson, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(message([](json &plan) { plan["buffers"][1]["floats"] = 1.5; }),
             "step: buffers[1]: floats: is not a whole number");
   EXPECT_EQ(message([](json &plan) { plan["buffers"][0]["kind"] = "row"; }),
-            "step: buffers[0]: kind: is not one of the names that are known");
+            "step: buffers[0]: kind: 'row' is not known");
   EXPECT_EQ(message([](json &plan) { plan["tasks"][2]["do"] = "dance"; }),
-            "step: tasks[2]: is not one of the names that are known");
+            "step: tasks[2]: 'dance' is not known");
   EXPECT_EQ(message([](json &plan) { plan["tasks"][6].erase("do"); }),
             "step: tasks[6]: 'do' is missing");
   EXPECT_EQ(message([](json &plan) { plan["tasks"][3].erase("cache"); }),

@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What runtime/app/test/TestProgram.cpp computes, and the tests write files of:
+// The model that runtime/app/test/TestProgram.cpp computes and that tests write
+// files of:
 //
 //   h = embedding[token] * norm + place[position]
 //   logits = output * (h + attention(h, h, h))
 //
-// The output table computes in the format under test.
+// The output table is computed in the format under test.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +32,7 @@ constexpr int64_t vocab = 300;
 constexpr int64_t hidden = 64;
 constexpr int64_t context = 96;
 
-// Floats a row: h, place, attention. Floats an output row: x, x quantised,
+// Floats of a row: h, place, attention. Floats of an output: x, x quantised,
 // logits.
 constexpr int64_t rowFloats = 3 * hidden;
 constexpr int64_t quantizedOffset = hidden;
@@ -39,10 +40,10 @@ constexpr int64_t logitsOffset =
     quantizedOffset + (SLUICE_QUANTIZED_ROW_FLOATS(hidden) + 15) / 16 * 16;
 constexpr int64_t outputFloats = logitsOffset + vocab;
 
-// The weights' numbers.
+// The numbers of the weights.
 enum : int64_t { Embedding, Place, Norm, Output };
 
-// The buffers' numbers in each of the plans, and the names of the row kernels.
+// The numbers of the buffers in every plan, and the names of the row kernels.
 enum : int64_t { H, PlaceRows, Mixed, Selected, Quantized, Logits };
 constexpr const char *embedKernel = "test_embed";
 constexpr const char *addKernel = "test_add";
@@ -55,7 +56,7 @@ inline device::KernelArgument weight(int64_t number) {
   return {device::KernelArgument::Kind::Weight, number};
 }
 
-/// Adds h += attention(h, h, h), as `Mixed`.
+/// Adds tasks for h + attention(h, h, h), in the buffer `Mixed`.
 inline void addAttention(device::StepPlan &plan, int64_t kernel) {
   plan.tasks.insert(plan.tasks.end(),
                     {device::AppendTask{H, H, 0}, device::BarrierTask(),
@@ -65,7 +66,8 @@ inline void addAttention(device::StepPlan &plan, int64_t kernel) {
                                          {buffer(H), buffer(Mixed)}}});
 }
 
-/// Adds the logits of `value`, with a table that computes in `format`.
+/// Adds tasks for the logits of `value`, with a table that computes in
+/// `format`.
 inline void addLogits(device::StepPlan &plan, int64_t kernel, int64_t value,
                       int64_t table, Format format) {
   plan.tasks.insert(
@@ -98,7 +100,7 @@ inline device::RowLoopTask testEmbed() {
            buffer(PlaceRows)}};
 }
 
-/// The step of the whole model.
+/// Returns the step of the whole model.
 inline device::StepPlan testStep(Format format) {
   device::StepPlan plan;
   plan.kernelNames = {embedKernel, addKernel, selectKernel};
@@ -111,7 +113,7 @@ inline device::StepPlan testStep(Format format) {
   return plan;
 }
 
-/// A number in [-1, 1) that depends on its place alone.
+/// Returns a number in [-1, 1) that depends on `index` alone.
 inline float noise(uint64_t index) {
   uint64_t x = (index + 1) * 0x9e3779b97f4a7c15u;
   x ^= x >> 29;
@@ -120,8 +122,8 @@ inline float noise(uint64_t index) {
   return float(double(x >> 40) / double(1 << 23) - 1.0);
 }
 
-/// The bytes of the model's file: embedding f16, place f32, norm bf16, output
-/// f16.
+/// Returns the bytes of the model's file: embedding f16, place f32, norm bf16,
+/// output f16.
 inline std::vector<uint8_t> modelBytes() {
   std::vector<uint8_t> bytes(64);
   auto append = [&bytes](Format format, int64_t rows, int64_t cols,
@@ -142,8 +144,8 @@ inline std::vector<uint8_t> modelBytes() {
   return bytes;
 }
 
-/// The descriptor of an executable of one program for the model at `path`,
-/// whose output table computes in `format`.
+/// Returns the descriptor of an executable with one program for the model at
+/// `path`, whose output table computes in `format`.
 inline ExecutableDescriptor testDescriptor(const std::string &path,
                                            const std::vector<uint8_t> &bytes,
                                            Format format = Format::Q8_0) {

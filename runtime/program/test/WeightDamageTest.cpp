@@ -1,13 +1,13 @@
-//===- WeightDamageTest.cpp - stores of weights that are damaged ----------===//
+//===- WeightDamageTest.cpp - tests of damaged weights --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Wherever a weight is damaged, in the cache, in the executable, in the model's
-// file or in memory, it is noticed and named, and a damaged cache is made
-// again. A cache that somebody else can write is not used.
+// Damage of a weight in the cache, the executable, the model's file or memory
+// is detected, and the weight is named. A damaged cache is packed again. A
+// cache that another user can write is not used.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,8 @@ TEST_F(WeightDamageTest, ADamagedCacheIsPackedAgain) {
     EXPECT_EQ(next->origin(), Origin::Cached);
     EXPECT_THAT(notes, IsEmpty());
   };
-  // The first and the last bytes of the two sections, some, and a page.
+  // The first and last bytes of the two sections, some bytes between, and a
+  // page.
   const uint64_t norm = 4096, output = norm + 256;
   for (uint64_t offset : {norm, norm + 255}) {
     damage(cachePath(), offset, "!");
@@ -58,7 +59,7 @@ TEST_F(WeightDamageTest, ADamagedCacheIsPackedAgain) {
   }
   damage(cachePath(), 8192, std::string(4096, '\0'));
   expectPackedAgain("weight 'output' is damaged");
-  // A digest of another value.
+  // A changed digest.
   damage(cachePath(), 64 + 24 * 3 + 16, "!");
   expectPackedAgain("is damaged");
   fs::resize_file(cachePath(), 8192);
@@ -102,7 +103,7 @@ TEST_F(WeightDamageTest, AChangedTableThatIsUsedInPlaceIsRefused) {
   Expected<PackedWeightStore> store = load();
   ASSERT_TRUE(store);
   EXPECT_EQ(store->origin(), Origin::Cached);
-  // Under the running program.
+  // Damages the file under the running program.
   damage(modelPath, weights()[Embedding].offset + 100, "!!");
   Expected<const KnownBytes *> damaged =
       findDamage(store->knownBytes(), options.packing);
@@ -143,7 +144,7 @@ TEST_F(WeightDamageTest, EverythingThatIsUsedIsKnown) {
   ASSERT_EQ(inMemory->origin(), Origin::InMemory);
   EXPECT_THAT(names(*inMemory), all);
   EXPECT_TRUE(isIntact(*inMemory));
-  // A bit of this process's memory.
+  // A changed bit in this process's memory.
   const KnownBytes &output = inMemory->knownBytes().back();
   const_cast<uint8_t &>(output.bytes[1000]) ^= 1;
   EXPECT_FALSE(isIntact(*inMemory));
@@ -151,7 +152,7 @@ TEST_F(WeightDamageTest, EverythingThatIsUsedIsKnown) {
             "weight 'output' has changed in this process's memory, which may "
             "be faulty");
 
-  // Of random weights the tables are nowhere else.
+  // Tables of random weights are only in memory and have no known digest.
   options.randomSeed = 3;
   Expected<PackedWeightStore> random = load();
   ASSERT_TRUE(random) << random.status().message();
@@ -166,8 +167,9 @@ TEST_F(WeightDamageTest, EverythingThatIsUsedIsKnown) {
   EXPECT_TRUE(isIntact(*embedded));
 }
 
-/// What a compiler knows nothing of, such as a model's shape, is packed and
-/// used; its tables, which nothing is known of, are not verified.
+/// Weights that the compiler could not read, as of a model's shape, are packed
+/// and used. Their packed form is verified; their tables, whose digests are not
+/// known, are not.
 TEST_F(WeightDamageTest, WithoutDigestsThePackedFormIsKnown) {
   for (WeightDescriptor &weight : weights())
     weight.digest.reset();
@@ -186,7 +188,8 @@ TEST_F(WeightDamageTest, DamagedEmbeddedWeightsAreRefused) {
   options.verifyFirst = true;
   EXPECT_EQ(error(), "loaded");
   const std::string &program = options.search.executable;
-  // Behind the executable's page, the header's, the tables and the norm.
+  // Comes after the executable's page, the header's page, the tables and the
+  // norm.
   uint64_t place = 8192 + vocab * hidden * 2 + context * hidden * 4 + 256;
   damage(program, place + 700, "!");
   EXPECT_EQ(error(), program + ": weight 'output' is damaged; copy or compile "
@@ -211,7 +214,7 @@ TEST_F(WeightDamageTest, WhatIsDamagedInUseIsRemoved) {
                           "removed, and the next start packs the weights "
                           "again");
   EXPECT_FALSE(fs::exists(cachePath()));
-  // Another one's, that came into its place, is not.
+  // A new cache in its place is not removed.
   Expected<PackedWeightStore> again = load();
   ASSERT_TRUE(again);
   EXPECT_EQ(again->origin(), Origin::Packed);
@@ -250,7 +253,8 @@ TEST_F(WeightDamageTest, ACacheThatOthersCanWriteIsNotUsed) {
   expectUnused("belongs to another user, number 12345");
 }
 
-/// The usual mask of a user with a group of his own lets the group write.
+/// Users with a group of their own usually have a umask that lets the group
+/// write.
 TEST_F(WeightDamageTest, OthersCannotWriteWhatIsPacked) {
   const std::pair<mode_t, mode_t> cases[] = {
       {0, 0644}, {0002, 0644}, {0022, 0644}, {0077, 0600}};

@@ -1,13 +1,12 @@
-//===- WeightDigestsTest.cpp - what the bytes of weights are known by -----===//
+//===- WeightDigestsTest.cpp - tests of digests of weights ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Threads that share bytes find the digest that one finds. The digests that are
-// recorded are those of the file; a file that is not there, another one, or a
-// hole has none.
+// Several threads find the same digest as one. The recorded digests are those
+// of the file; a file that is missing, has changed or is a hole has none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +63,7 @@ protected:
 };
 
 TEST_F(RecordDigestsTest, AreThoseOfTheFile) {
-  // Numbers whose scales lie apart: in the norm's place.
+  // Scales that are apart, in the place of the norm.
   WeightDescriptor &output = executable.programs[0].weights[Output];
   output.scales = {0, weight(Norm).offset, Format::BF16, 1, 1};
   recordDigests(executable);
@@ -92,7 +91,8 @@ TEST_F(RecordDigestsTest, WithoutTheFileThereAreNone) {
 }
 
 TEST_F(RecordDigestsTest, HolesHaveNone) {
-  // The first table is there; the others lie in pages that nobody has written.
+  // The first table has data; the other weights are in pages that were never
+  // written.
   uint64_t hole = (weight(Place).offset + 65535) / 65536 * 65536;
   WeightDescriptor &place = executable.programs[0].weights[Place];
   place.offset = hole;

@@ -1,4 +1,4 @@
-//===- WeightSliceTest.cpp - a member's part of a weight ------------------===//
+//===- WeightSliceTest.cpp - tests of parts of weights --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t rows = 40, cols = 96;
 
-/// A byte for each block of a matrix, which says where it lies.
+/// Makes a matrix with a byte for each block that says where the block is.
 std::vector<uint8_t> makeMatrix(Format format) {
   std::vector<uint8_t> bytes;
   const FormatInfo &info = formatInfo(format);
@@ -61,7 +61,7 @@ TEST(WeightSliceTest, CopiesColumnsOfSeveralRanges) {
 }
 
 TEST(WeightSliceTest, ScalesThatLieApartAreCutWithTheirNumbers) {
-  // Of 256 rows and columns; block (r, c) of the grid has scale 2r + c + 1.
+  // 256 rows and columns; block (r, c) of the grid has scale 2r + c + 1.
   std::vector<uint8_t> numbers(256 * 256);
   for (size_t i = 0; i < numbers.size(); ++i)
     numbers[i] = uint8_t(i % 251 % 127);
@@ -123,11 +123,11 @@ private:
   std::vector<uint8_t> &bytes;
 };
 
-/// Packs a weight of a file that is written for it.
+/// Packs a weight of a file that the test writes.
 class PackedParts : public testing::Test {
 protected:
   void SetUp() override {
-    // Others of these tests run beside this one.
+    // Tests of this class may run at the same time.
     path = testing::TempDir() + "parts-" + std::to_string(getpid()) + ".bin";
     values.resize(size_t(rows * cols));
     for (size_t i = 0; i < values.size(); ++i)
@@ -135,7 +135,7 @@ protected:
   }
   void TearDown() override { std::remove(path.c_str()); }
 
-  /// Writes the file that programs are of.
+  /// Writes the model's file of the programs.
   std::vector<ModelFile> write(std::span<const float> file) {
     std::span<const uint8_t> bytes{
         reinterpret_cast<const uint8_t *>(file.data()), file.size_bytes()};
@@ -177,7 +177,7 @@ protected:
     return weight;
   }
 
-  /// The part itself, as a file of its own.
+  /// Returns the slice as a matrix of its own.
   std::vector<float> cut(const WeightSlice &slice) const {
     std::vector<uint8_t> part;
     SlicedMatrix sliced{reinterpret_cast<const uint8_t *>(values.data()), rows,
@@ -192,12 +192,12 @@ protected:
   std::vector<float> values; // [rows][cols]
 };
 
-/// Also where both parts have the same bounds.
+/// A slice of rows and a slice of columns with equal bounds are not confused.
 TEST_F(PackedParts, RowsAndColumnsAreCheckedEach) {
   WeightDescriptor ofRows = describe(rows, cols), ofColumns = ofRows;
   ofRows.slice = {false, {0, 32}};
   ofColumns.slice = {true, {0, 32}};
-  values[size_t(35 * cols)] = NAN; // in the columns alone
+  values[size_t(35 * cols)] = NAN; // only in the slice of columns
   std::vector<ModelFile> files = write(values);
   ProgramDescriptor program;
   program.name = "main";
@@ -211,11 +211,10 @@ TEST_F(PackedParts, RowsAndColumnsAreCheckedEach) {
   EXPECT_THAT(packer.check(ofColumns).message(), HasSubstr("row 35 is not"));
 }
 
-/// What packing says of a weight that some of these rows' last elements make
-/// wrong.
+/// Packs a weight in which some rows' last elements are not finite.
 class PackedChecks : public PackedParts {
 protected:
-  // Two pieces, of many grains; the last panel is not whole.
+  // Two pieces with many grains; the last panel is not full.
   static constexpr int64_t manyRows = 2100, manyCols = 1024;
 
   std::string error(WeightDescriptor weight, std::vector<int64_t> badRows) {

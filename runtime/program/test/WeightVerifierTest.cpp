@@ -1,12 +1,12 @@
-//===- WeightVerifierTest.cpp - whether weights are what they were --------===//
+//===- WeightVerifierTest.cpp - tests of the verifier of weights ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A verifier's thread goes over all bytes once, or on and on, and tells of the
-// first that differ, once. It ends when it is told to, however slow it is.
+// A verifier's thread reads all bytes once, or again and again, and reports the
+// first damage once. It ends when it is told to, however slow its pace is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,7 +59,7 @@ protected:
     };
   }
 
-  /// False: not within a minute.
+  /// Returns false if there is no report within a minute.
   bool waitForReport() {
     std::unique_lock lock(mutex);
     return changed.wait_for(lock, 60s, [this] { return !reports.empty(); });
@@ -106,7 +106,7 @@ TEST_F(WeightVerifierTest, GoesOnAndNoticesWhatChangesLater) {
   }
   ASSERT_TRUE(waitForReport());
   EXPECT_THAT(reports[0], HasSubstr(path + ": weight 'table' has changed"));
-  // It has ended.
+  // The thread has ended.
   uint64_t passes = verifier.counts().passes;
   std::this_thread::sleep_for(20ms);
   EXPECT_EQ(verifier.counts().passes, passes);
@@ -127,7 +127,7 @@ TEST_F(WeightVerifierTest, TellsOfTheFirstThatDiffers) {
 }
 
 TEST_F(WeightVerifierTest, EndsInTheMiddleOfASlowPass) {
-  // A week for the bytes that there are.
+  // At this pace the bytes take a week.
   WeightVerifier verifier(known, {4, std::nullopt}, damaged());
   std::this_thread::sleep_for(5ms);
   EXPECT_EQ(verifier.counts().passes, 0u);
