@@ -22,7 +22,7 @@ using namespace mlir;
 
 namespace {
 
-/// The functions that row loops use and that have no machine instruction.
+/// Returns whether row loops use the op and no machine instruction computes it.
 bool isApproximated(StringRef op) {
   return op == math::ExpOp::getOperationName() ||
          op == math::TanhOp::getOperationName() ||

@@ -19,9 +19,9 @@ using namespace sluice;
 
 static constexpr llvm::StringLiteral triple = "nvptx64-nvidia-cuda";
 
-/// The least that the runtime's kernels are for.
+/// The lowest chip that the runtime's kernels support.
 static constexpr unsigned leastChip = 80;
-/// The first with dependent launch.
+/// The lowest chip with programmatic dependent launch.
 static constexpr unsigned dependentChip = 90;
 static_assert(SLUICE_CUDA_PTX >= dependentChip);
 
@@ -38,7 +38,7 @@ std::string sluice::getForwardCudaChip() {
 // Lists
 //===----------------------------------------------------------------------===//
 
-/// The number in a chip's name.
+/// Returns the number in a chip's name.
 static std::optional<unsigned> getNumber(StringRef name) {
   unsigned number = 0;
   if (!name.consume_front("sm_") || name.consumeInteger(10, number))
@@ -46,7 +46,7 @@ static std::optional<unsigned> getNumber(StringRef name) {
   return number;
 }
 
-/// What LLVM knows of such chips.
+/// Returns LLVM's list of these chips.
 static const llvm::MCSubtargetInfo &getSubtargets() {
   static const std::unique_ptr<llvm::MCSubtargetInfo> subtargets = [] {
     LLVMInitializeNVPTXTargetInfo();

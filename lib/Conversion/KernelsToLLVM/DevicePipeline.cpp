@@ -1,4 +1,4 @@
-//===- DevicePipeline.cpp - from kernels to what a GPU runs -------------===//
+//===- DevicePipeline.cpp - the pipeline from kernels to GPU code ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,8 +29,8 @@ void sluice::buildDevicePipeline(OpPassManager &pm,
   kernels.addPass(createSCFToControlFlowPass());
   kernels.addPass(createLowerViews());
   kernels.addPass(createConvertVectorToLLVMPass());
-  // Before the conversion to NVVM, which would call CUDA's library of
-  // mathematical functions where there are instructions.
+  // Runs before the conversion to NVVM, which would call CUDA's library of
+  // mathematical functions even if there is an instruction.
   kernels.addPass(createConvertMathToLLVMPass());
   kernels.addPass(createConvertGpuOpsToNVVMOps());
   kernels.addPass(createReconcileUnrealizedCastsPass());

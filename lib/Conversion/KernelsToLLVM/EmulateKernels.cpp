@@ -1,4 +1,4 @@
-//===- EmulateKernels.cpp - kernels as functions of the host, for tests -===//
+//===- EmulateKernels.cpp - kernels as host functions, for tests ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,7 +27,7 @@ using namespace sluice::ir;
 
 namespace {
 
-/// Turns one kernel into a function that each emulated thread calls.
+/// Converts one kernel to a function that each emulated thread calls.
 class KernelEmulation {
 public:
   KernelEmulation(SymbolTable &symbols, gpu::GPUFuncOp kernel)
@@ -76,7 +76,8 @@ void KernelEmulation::run() {
   function.getBody().takeBody(kernel.getBody());
 }
 
-/// Loads the parameters from the words of the launch, and finds what is shared.
+/// Loads the parameters from the words of the launch, and gets the shared
+/// memory.
 void KernelEmulation::bindParameters(Value words) {
   Block &entry = kernel.getBody().front();
   unsigned count = kernel.getNumArguments();
@@ -87,7 +88,7 @@ void KernelEmulation::bindParameters(Value words) {
     argument.replaceAllUsesWith(
         LLVM::LoadOp::create(b, argument.getType(), place));
   }
-  // At most one: KernelModule::create.
+  // There is at most one; see KernelModule::create().
   for (BlockArgument argument : entry.getArguments().drop_front(count + 1)) {
     auto type = cast<MemRefType>(argument.getType());
     Value memory =
@@ -128,7 +129,8 @@ void KernelEmulation::replaceOp(Operation *op) {
       });
 }
 
-/// Words of 32 bits go through a function for floats as they are.
+/// The function takes floats; other 32-bit words are passed with their bits
+/// unchanged.
 void KernelEmulation::replaceShuffle(gpu::ShuffleOp op) {
   Type f32 = b.getF32Type(), type = op.getValue().getType();
   Value word = op.getValue();
@@ -162,7 +164,7 @@ struct EmulateKernels : sluice::impl::EmulateKernelsBase<EmulateKernels> {
     }
     if (!hasEmulated)
       return;
-    // The host has no instruction for them.
+    // The host has no instructions for bf16.
     RewritePatternSet patterns(&getContext());
     arith::populateExpandBFloat16Patterns(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));

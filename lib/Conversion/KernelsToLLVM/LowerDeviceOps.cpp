@@ -1,4 +1,4 @@
-//===- LowerDeviceOps.cpp - what kernels say to the kernels around them -===//
+//===- LowerDeviceOps.cpp - the lowering of ops for a GPU -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,8 +22,8 @@ namespace sluice {
 using namespace mlir;
 using namespace sluice::ir;
 
-/// The instruction of a function that has one. Left to the conversion to NVVM,
-/// it would become a call of CUDA's library.
+/// Returns the instruction of a mathematical function, or an empty name. The
+/// conversion to NVVM would call CUDA's library instead.
 static StringRef getIntrinsic(Operation *op) {
   if (isa<math::SqrtOp>(op))
     return "llvm.nvvm.sqrt.rn.f";

@@ -1,4 +1,4 @@
-//===- LowerGraphs.cpp - sluice.graph as the function that describes it ---===//
+//===- LowerGraphs.cpp - the lowering of sluice.graph ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,8 +28,8 @@ static_assert(int(ValueDomain::Rows) == SLUICE_DOMAIN_ROWS &&
 
 namespace {
 
-/// Turns each `sluice.graph` of a module into a function of
-/// runtime/device/cuda/CudaProgramABI.h.
+/// Converts each `sluice.graph` of a module to a function that calls the
+/// functions of runtime/device/cuda/CudaProgramABI.h.
 class GraphLowering {
 public:
   explicit GraphLowering(SymbolTable &symbols)
@@ -73,7 +73,7 @@ private:
   ImplicitLocOpBuilder b;
   Type pointer;
   Value graph;         // the SluiceGraph
-  Value words, floats; // room for arrays of 64-bit words on the stack
+  Value words, floats; // stack memory for arrays of 64-bit words
   llvm::StringMap<LLVM::GlobalOp> texts;
 };
 
@@ -101,7 +101,7 @@ void GraphLowering::lower(GraphOp op) {
   symbols.insert(function);
 }
 
-/// A C string, each once.
+/// Returns a C string; equal strings share a global.
 Value GraphLowering::getText(StringRef text) {
   LLVM::GlobalOp &global = texts[text];
   if (!global) {
@@ -117,7 +117,7 @@ Value GraphLowering::getText(StringRef text) {
   return LLVM::AddressOfOp::create(b, global);
 }
 
-/// Stores 64-bit words one after another.
+/// Stores 64-bit words one after another and returns their address.
 Value GraphLowering::makeArray(Value room, ValueRange values) {
   for (auto [index, value] : llvm::enumerate(values)) {
     Value place =
@@ -180,7 +180,7 @@ void GraphLowering::lowerOp(Operation *op) {
               op.getScratch(), number(op.getPart()), number(op.getCols())});
       })
       .Case([&](GraphCheckpointOp op) { lowerCheckpoint(op); })
-      // A constant.
+      // All other ops are constants.
       .Default([&](Operation *op) {
         op->replaceAllUsesWith(b.clone(*op)->getResults());
       });
@@ -223,7 +223,7 @@ void GraphLowering::lowerLaunch(LaunchKernelOp op) {
 static int32_t toGate(std::optional<ActivationKind> gate) {
   if (!gate)
     return SLUICE_GATE_NONE;
-  // graph_linear_c2
+  // Constraint graph_linear_c2 allows no other kind.
   return *gate == ActivationKind::Silu ? SLUICE_GATE_SILU
                                        : SLUICE_GATE_GELU_TANH;
 }

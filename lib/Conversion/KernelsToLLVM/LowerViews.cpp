@@ -1,4 +1,4 @@
-//===- LowerViews.cpp - sluice.view as a memref descriptor ----------------===//
+//===- LowerViews.cpp - the lowering of sluice.view -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ namespace sluice {
 using namespace mlir;
 using namespace sluice::ir;
 
-/// The descriptor of a dense memref of the view's type at its pointer.
+/// Builds the descriptor of a dense memref of the view's type at its pointer.
 static Value buildDescriptor(IRRewriter &rewriter, ViewOp view,
                              const LLVMTypeConverter &converter) {
   Location loc = view.getLoc();

@@ -1,4 +1,4 @@
-//===- Pipeline.cpp - from the phase kernels to the LLVM dialect ----------===//
+//===- Pipeline.cpp - the pipeline from kernels to the LLVM dialect -------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,7 +29,7 @@ namespace sluice {
 } // namespace sluice
 
 void sluice::buildKernelsToLLVMPipeline(OpPassManager &pm) {
-  // What is for a GPU first: its functions are the host's from here on.
+  // Code for GPUs comes first, because it becomes functions of the host.
   pm.addPass(createLowerGraphs());
   pm.addPass(createEmulateKernels());
 
@@ -39,7 +39,7 @@ void sluice::buildKernelsToLLVMPipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 
-  // Structured control flow first: what comes after sees branches only.
+  // Lowers structured control flow first: the later passes see branches only.
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createLowerViews());
   pm.addPass(createConvertVectorToLLVMPass());

@@ -1,4 +1,4 @@
-//===- RuntimeFunctions.cpp - calls of C functions of the runtime -------===//
+//===- RuntimeFunctions.cpp - calls of the runtime's C functions ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- RuntimeFunctions.h - calls of C functions of the runtime ---------===//
+//===- RuntimeFunctions.h - calls of the runtime's C functions ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-/// Calls the function `name`, which is declared where it is not yet.
+/// Emits a call of the function `name`, and declares it if necessary.
 mlir::func::CallOp callRuntime(mlir::ImplicitLocOpBuilder &b,
                                mlir::SymbolTable &symbols, llvm::StringRef name,
                                mlir::TypeRange results,

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop over the columns of a row runs the passes of all its ops on one
-// vector of columns before it goes to the next. Reductions keep one sum in each
-// lane and add the lanes up at the end, in an order that the width alone
-// decides.
+// A loop over the columns of a row runs the passes of all its ops on one vector
+// of columns before it continues with the next vector. Reductions keep one sum
+// in each lane and add the lanes at the end, in an order that depends on the
+// width alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,7 +48,7 @@ void RowEmitter::emitColumns(const LoopItem &item) {
       finishReduction(pass, *sum++);
 }
 
-/// Emits a pass for the columns at hand. Returns the new sums of a reduction.
+/// Emits a pass for the current columns. Returns the new sums of a reduction.
 Value RowEmitter::emitPass(const ColumnPass &pass, Registers &registers,
                            Value column, Value mask, Value carried) {
   if (!pass.isLast()) {
@@ -76,7 +76,7 @@ Value RowEmitter::readWeight(Value weight, Value column, Value mask) {
                    code.getLanes());
 }
 
-/// An op's last pass: its result for the columns at hand.
+/// Emits an op's last pass and returns its result for the current columns.
 Value RowEmitter::emitMap(const ColumnPass &pass, Registers &registers,
                           Value column, Value mask) {
   auto input = [&](Value rows) { return read(rows, registers, column, mask); };
@@ -117,7 +117,7 @@ Value RowEmitter::emitMap(const ColumnPass &pass, Registers &registers,
       });
 }
 
-/// Adds what the columns at hand contribute to an op's sums.
+/// Adds the current columns to an op's sums.
 Value RowEmitter::emitReduce(const ColumnPass &pass, Value x, Value mask,
                              Value sum) {
   bool isMean = isa<LayerNormOp>(pass.op) && pass.number == 0;
@@ -129,11 +129,11 @@ Value RowEmitter::emitReduce(const ColumnPass &pass, Value x, Value mask,
       x = arith::SubFOp::create(b, x, scalars.at(pass.op).mean);
     next = math::FmaOp::create(b, x, x, sum);
   }
-  // Lanes past the row's end hold whatever was computed there.
+  // Lanes after the row's end have arbitrary values.
   return mask ? arith::SelectOp::create(b, mask, next, sum).getResult() : next;
 }
 
-/// Makes the scalar that an op's next pass uses.
+/// Computes the scalar that the op's next pass uses.
 void RowEmitter::finishReduction(const ColumnPass &pass, Value sum) {
   Operation *op = pass.op;
   auto width = static_cast<double>(getWidth(op->getOperand(0).getType()));

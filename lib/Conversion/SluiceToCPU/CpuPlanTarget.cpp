@@ -1,4 +1,4 @@
-//===- CpuPlanTarget.cpp - what the runtime for CPUs asks of steps --------===//
+//===- CpuPlanTarget.cpp - the CPU runtime's demands on plans -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ using namespace sluice::ir;
 
 namespace {
 
-/// As runtime/device/cpu/CpuProgramABI.h says.
+/// Follows runtime/device/cpu/CpuProgramABI.h.
 struct CpuPlanTarget
     : PlanTargetInterface::ExternalModel<CpuPlanTarget, CpuTargetAttr> {
   StringRef getTitle(Attribute) const { return "a CPU"; }

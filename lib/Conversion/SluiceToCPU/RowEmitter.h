@@ -1,4 +1,4 @@
-//===- RowEmitter.h - the body of a row loop ------------------------------===//
+//===- RowEmitter.h - the emitter of a row loop's body --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,16 +16,16 @@ namespace sluice::tocpu {
 
 using namespace planning;
 
-/// What the code of a row kernel refers to.
+/// The values that a row kernel's code refers to.
 struct RowOperands {
   mlir::Value step;                                  // !llvm.ptr
   llvm::DenseMap<mlir::Value, mlir::Value> pointers; // of buffers
-  llvm::DenseMap<mlir::Value, mlir::Value> rows;     // memref<?xNxf32> of them
-  llvm::DenseMap<mlir::Value, mlir::Value> vectors;  // memref<Nxf32> of weights
-  llvm::DenseMap<mlir::Value, mlir::Value> tables;   // !llvm.ptr, of weights
+  llvm::DenseMap<mlir::Value, mlir::Value> rows; // memref<?xNxf32>, of buffers
+  llvm::DenseMap<mlir::Value, mlir::Value> vectors; // memref<Nxf32>, of weights
+  llvm::DenseMap<mlir::Value, mlir::Value> tables;  // !llvm.ptr, of weights
 };
 
-/// Emits what is done for one row.
+/// Emits the work on one row.
 class RowEmitter {
 public:
   RowEmitter(mlir::ImplicitLocOpBuilder &b, ir::TaskRowsOp loop,
@@ -37,16 +37,16 @@ public:
   void emit(mlir::Value row);
 
 private:
-  /// Scalars, as vectors of equal lanes, that an op's passes have left for its
-  /// next ones.
+  /// Scalars that an op's passes compute for its later passes, as vectors of
+  /// equal lanes.
   struct Scalars {
     mlir::Value mean;
-    mlir::Value inverse; // of the root of the mean square
+    mlir::Value inverse; // one over the root of the mean square
   };
-  /// The columns at hand of rows.
+  /// The current columns of rows.
   using Registers = llvm::DenseMap<mlir::Value, mlir::Value>;
 
-  /// The memory of rows that have some.
+  /// Return the memory of rows that have a buffer.
   mlir::Value getPointer(mlir::Value rows) const {
     return operands.pointers.at(loop.getBuffer(rows));
   }

@@ -1,4 +1,4 @@
-//===- RowKernels.cpp - functions for row loops ---------------------------===//
+//===- RowKernels.cpp - the functions of row loops ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,8 @@ using namespace sluice::ir;
 using namespace sluice::planning;
 using namespace sluice::tocpu;
 
-/// The operands of the loop that an op of its body uses, in the op's order.
+/// Returns the numbers of the loop's operands that an op of its body uses, in
+/// the op's order.
 static SmallVector<size_t> getOperandNumbers(TaskRowsOp loop, Operation *op) {
   SmallVector<size_t> numbers;
   for (ValueRange values :
@@ -39,8 +40,8 @@ func::FuncOp RowKernels::get(TaskRowsOp loop, int64_t lanes) {
   return function;
 }
 
-/// Loads the pointers of the operands from `arguments`. Memory gets a view with
-/// rows and columns beside its pointer.
+/// Loads the pointers of the operands from `arguments`. Memory also gets a view
+/// with rows and columns.
 static RowOperands bindOperands(ImplicitLocOpBuilder &b, TaskRowsOp loop,
                                 Value step, Value arguments, Value end) {
   RowOperands operands;

@@ -1,15 +1,15 @@
-//===- RowKernels.h - functions for row loops -----------------------------===//
+//===- RowKernels.h - the functions of row loops --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Each row loop is a SluiceRowKernel of runtime/device/cpu/CpuProgramABI.h: it
-// gets an array with the pointers of its operands, and the range of rows.
-// Layers repeat each other, so row loops that differ in nothing but their
-// operands share a function: the code of a model of eighty layers is that of
-// three or four, and stages of one model share theirs.
+// Each row loop becomes a SluiceRowKernel (runtime/device/cpu/CpuProgramABI.h),
+// which receives an array with the pointers of its operands, and the range of
+// rows. Row loops that differ only in their operands share a function. Layers
+// are alike, so a model of eighty layers has three or four functions, and its
+// stages share theirs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +28,8 @@ public:
   explicit RowKernels(mlir::SymbolTable &symbols)
       : symbols(symbols), runtime(symbols) {}
 
-  /// Returns the function for a row loop, whose vectors have so many lanes. It
-  /// is made where there is none yet.
+  /// Returns the function of a row loop, whose vectors have `lanes` lanes.
+  /// Creates it if there is none yet.
   mlir::func::FuncOp get(ir::TaskRowsOp loop, int64_t lanes);
 
 private:

@@ -1,4 +1,4 @@
-//===- RowOps.cpp - splitting, rotation and calls for one row -------------===//
+//===- RowOps.cpp - splits, rotations and calls for one row ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -87,7 +87,7 @@ void RowEmitter::copy(Value source, Value from, Value target, Value to,
 
 void RowEmitter::emitSplit(SplitQKVOp op) {
   int64_t dim = op.getHeadDim(), kvHeads = op.getKvHeads();
-  // Columns of queries, keys and values: of all heads, or of one group's.
+  // The columns of queries, keys and values, of all heads or of one group.
   bool isGrouped = op.getLayout() == QKVLayout::Grouped;
   int64_t groups = isGrouped ? kvHeads : 1;
   int64_t widths[3] = {static_cast<int64_t>(op.getHeads()) / groups * dim,
@@ -118,7 +118,7 @@ void RowEmitter::emitConcat(ConcatOp op) {
 // rotate
 //===----------------------------------------------------------------------===//
 
-/// (x0, x1) turned by the angle: (x0 cos - x1 sin, x1 cos + x0 sin).
+/// Returns (x0, x1) rotated by the angle: (x0 cos - x1 sin, x1 cos + x0 sin).
 std::pair<Value, Value> RowEmitter::rotate(Value x0, Value x1, Value cos,
                                            Value sin) {
   auto mul = [&](Value lhs, Value rhs) -> Value {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The functions of runtime/device/cpu/CpuProgramABI.h as row kernels call them;
-// that header says what each does.
+// Emits calls of the functions of runtime/device/cpu/CpuProgramABI.h. That
+// header says what each function does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +19,12 @@
 
 namespace sluice::tocpu {
 
-/// The rows of which a call is; both bounds are i64.
+/// The range of rows of a call; both bounds are i64.
 struct RowRange {
   mlir::Value begin, end;
 };
 
-/// Emits calls and declares what they call. The step, tables and memory are
+/// Emits calls, and declares the functions. The step, tables and memory are
 /// pointers.
 class RuntimeCalls {
 public:
@@ -51,7 +51,7 @@ private:
   mlir::SymbolTable &symbols;
 };
 
-/// An i64 constant.
+/// Returns an i64 constant.
 mlir::Value makeNumber(mlir::ImplicitLocOpBuilder &b, int64_t value);
 
 } // namespace sluice::tocpu

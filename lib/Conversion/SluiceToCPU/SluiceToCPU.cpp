@@ -1,14 +1,13 @@
-//===- SluiceToCPU.cpp - from a planned step to code for a CPU ------------===//
+//===- SluiceToCPU.cpp - the conversion of planned steps to CPU code ------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// All decisions have been made when this pass begins (lib/Planning), and the
-// runtime runs the tasks of a step from the plan itself. The pass writes the
-// code of the row loops (RowKernels), names it in the plan, and numbers the
-// weights.
+// All decisions have been made before this pass (lib/Planning), and the runtime
+// runs the tasks of a step from the plan itself. The pass emits the code of the
+// row loops (RowKernels), adds its names to the plan, and numbers the weights.
 //
 //===----------------------------------------------------------------------===//
 

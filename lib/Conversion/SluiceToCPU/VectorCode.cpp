@@ -1,4 +1,4 @@
-//===- VectorCode.cpp - pieces of vector code -----------------------------===//
+//===- VectorCode.cpp - the emitter of vector code ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -92,7 +92,7 @@ SmallVector<Value> VectorCode::forEachVector(int64_t count, ValueRange initial,
     auto loop = scf::ForOp::create(b, index(0), index(count - tail),
                                    index(lanes), carried);
     OpBuilder::InsertionGuard guard(b);
-    // With values to carry the builder leaves the terminator to us.
+    // The builder adds a terminator only if no values are carried.
     b.setInsertionPointToStart(loop.getBody());
     SmallVector<Value> next =
         body(loop.getInductionVar(), /*tail=*/0, loop.getRegionIterArgs());
@@ -125,7 +125,7 @@ void VectorCode::forEach(int64_t count, function_ref<void(Value)> body) {
 //===----------------------------------------------------------------------===//
 
 Value VectorCode::sumLanes(Value vector) {
-  // Not vector.reduction: without reassociation it adds one lane after another.
+  // vector.reduction without reassociation would add one lane after another.
   for (int64_t half = lanes / 2; half >= 1; half /= 2) {
     SmallVector<int64_t> low(half), high(half);
     std::iota(low.begin(), low.end(), 0);

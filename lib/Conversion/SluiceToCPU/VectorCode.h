@@ -1,12 +1,12 @@
-//===- VectorCode.h - pieces of vector code -------------------------------===//
+//===- VectorCode.h - the emitter of vector code --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Everything here is float32 and without fast-math flags: what the code
-// computes is fixed to the bit by the order written down here.
+// All code is float32 without fast-math flags: the order of the operations here
+// determines every bit of the results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 
 namespace sluice::tocpu {
 
-/// Emits code on vectors of a fixed number of lanes, a power of two.
+/// Emits code for vectors of a fixed number of lanes, a power of two.
 class VectorCode {
 public:
   VectorCode(mlir::ImplicitLocOpBuilder &b, int64_t lanes)
@@ -32,43 +32,44 @@ public:
   mlir::Value index(int64_t value);
   mlir::Value addIndices(mlir::Value lhs, mlir::Value rhs);
   mlir::Value scaleIndex(mlir::Value index, int64_t factor);
-  /// A vector of equal constants.
+  /// Returns a vector of equal constants.
   mlir::Value constant(double value);
-  /// A vector of one scalar.
+  /// Returns a vector with the scalar in each lane.
   mlir::Value broadcast(mlir::Value scalar);
   mlir::Value scalarConstant(double value);
 
-  /// Loads `size` elements from where `indices` point. Where there is a mask,
-  /// lanes outside of it are not read and become 0.
+  /// Loads `size` elements from where `indices` point. If there is a mask,
+  /// lanes outside it are not read and become 0.
   mlir::Value load(mlir::Value memref, mlir::ValueRange indices,
                    mlir::Value mask, int64_t size);
-  /// Stores a vector; where there is a mask, only its lanes are written.
+  /// Stores a vector. If there is a mask, only its lanes are written.
   void store(mlir::Value vector, mlir::Value memref, mlir::ValueRange indices,
              mlir::Value mask);
 
-  /// A mask of the first `set` of `size` lanes.
+  /// Returns a mask of the first `set` of `size` lanes.
   mlir::Value mask(int64_t set, int64_t size);
 
-  /// What is done for the elements from `column` on. `tail` is 0 for a whole
-  /// vector, else the number of elements that there are. Takes and returns
-  /// values that go from one vector to the next.
+  /// Emits the work on the elements from `column` on. `tail` is 0 for a whole
+  /// vector, otherwise the number of remaining elements. Receives and returns
+  /// the values that are carried from vector to vector.
   using Body = llvm::function_ref<mlir::SmallVector<mlir::Value>(
       mlir::Value column, int64_t tail, mlir::ValueRange carried)>;
 
-  /// Goes over `count` elements: a loop over whole vectors, then the tail.
+  /// Emits a loop over the whole vectors of `count` elements, then the tail.
   mlir::SmallVector<mlir::Value>
   forEachVector(int64_t count, mlir::ValueRange initial, Body body);
   void forEachVector(
       int64_t count,
       llvm::function_ref<void(mlir::Value column, int64_t tail)> body);
 
-  /// A loop from 0 to a constant.
+  /// Emits a loop from 0 to a constant.
   void forEach(int64_t count, llvm::function_ref<void(mlir::Value)> body);
 
-  /// The sum of a vector's lanes: halves are added until one is left.
+  /// Returns the sum of a vector's lanes: halves are added until one lane is
+  /// left.
   mlir::Value sumLanes(mlir::Value vector);
 
-  /// An activation function of each lane.
+  /// Applies an activation function to each lane.
   mlir::Value activation(ir::ActivationKind kind, mlir::Value x);
 
 private:

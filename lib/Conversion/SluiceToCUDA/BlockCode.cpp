@@ -1,4 +1,4 @@
-//===- BlockCode.cpp - pieces of code for a block of threads ------------===//
+//===- BlockCode.cpp - code that all threads of a block run ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,8 @@ using namespace sluice::tocuda;
 // Shapes
 //===----------------------------------------------------------------------===//
 
-/// As many threads as have `columns` columns each, a power of two up to `most`.
+/// Returns how many threads have `each` columns each: a power of two up to
+/// `most`.
 static int64_t getThreads(int64_t columns, int64_t each, int64_t most) {
   auto wanted = static_cast<int64_t>(llvm::PowerOf2Ceil(
       static_cast<uint64_t>(llvm::divideCeil(columns, each))));
@@ -34,8 +35,8 @@ static int64_t getThreads(int64_t columns, int64_t each, int64_t most) {
 
 RowShape sluice::tocuda::getBlockShape(int64_t columns) {
   constexpr int64_t most = 1024;
-  // Beyond 16 columns each there is a loop, for which 64 registers a thread are
-  // too few.
+  // With more than 16 columns for each thread there is a loop, for which 64
+  // registers for each thread are too few.
   return {getThreads(columns, 8, columns <= 16 * most ? most : most / 2), 1};
 }
 
@@ -98,7 +99,7 @@ void BlockCode::store(Value value, Value memref, ValueRange indices) {
   memref::StoreOp::create(b, value, memref, indices);
 }
 
-/// A vector lies at a multiple of its size.
+/// A vector is aligned to its size.
 static llvm::MaybeAlign getAlignment(VectorType type) {
   return llvm::MaybeAlign(static_cast<uint64_t>(
       type.getNumElements() * type.getElementTypeBitWidth() / 8));
@@ -143,7 +144,8 @@ Value BlockCode::select(const Turn &turn, Value value, Value otherwise) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// The turn of a number, which is sure to be below the count or may not be.
+/// Makes the turn of a number. If `isSure` is true, the number is below the
+/// count in any case.
 Turn BlockCode::makeTurn(Value number, bool isSure, int64_t count) {
   if (isSure)
     return {number, {}};
@@ -172,7 +174,7 @@ SmallVector<Value> BlockCode::forEach(int64_t count, ValueRange initial,
     turns.push_back(makeTurn(addIndices(first, index(turn * workers)),
                              count % step == 0, count));
   SmallVector<Value> next = body(turns, loop.getRegionIterArgs());
-  // With values to carry the builder leaves the terminator to us.
+  // The builder adds a terminator only if no values are carried.
   if (!initial.empty())
     scf::YieldOp::create(b, next);
   return loop.getResults();
@@ -192,7 +194,7 @@ void BlockCode::forEach(int64_t count,
 
 SmallVector<Value> BlockCode::combineLanes(ValueRange vectors,
                                            Combine combine) {
-  SmallVector<SmallVector<Value>> lanes; // of each vector, by lane
+  SmallVector<SmallVector<Value>> lanes; // the vectors' values for each lane
   int64_t count = cast<VectorType>(vectors[0].getType()).getNumElements();
   for (int64_t lane = 0; lane < count; ++lane)
     lanes.push_back(llvm::map_to_vector(vectors, [&](Value vector) -> Value {

@@ -1,4 +1,4 @@
-//===- BlockColumns.cpp - loops over the columns of a row ---------------===//
+//===- BlockColumns.cpp - loops over the columns of a row -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -59,8 +59,8 @@ void BlockEmitter::emitColumns(const LoopItem &item) {
     finishReduction(pass, result);
 }
 
-/// Asks for what all turns need that is not in registers, before anything is
-/// computed. What the item makes gets its place there.
+/// Loads the inputs of all turns that are not in registers, before anything is
+/// computed. Makes room for the item's results in the registers.
 void BlockEmitter::loadInputs(const LoopItem &item, ArrayRef<Turn> turns) {
   SmallVector<Value> columns;
   for (const Turn &turn : turns)
@@ -92,8 +92,8 @@ void BlockEmitter::loadWeights(const LoopItem &item, ArrayRef<Turn> turns) {
     }
 }
 
-/// Emits a pass for the turn of this number; returns the sum so far where it
-/// has one.
+/// Emits a pass for the turn `number`. Returns the partial result if the pass
+/// is a reduction.
 Value BlockEmitter::emitPass(const ColumnPass &pass, const Turn &turn,
                              size_t number, Value carried) {
   if (!pass.isLast()) {
@@ -151,7 +151,7 @@ Value BlockEmitter::emitMap(const ColumnPass &pass, size_t turn) {
       });
 }
 
-/// What a thread's columns have come to, with some more.
+/// Combines the partial result of a thread's columns with more columns.
 Value BlockEmitter::emitReduce(const ColumnPass &pass, Value x, Value sum) {
   if (!pass.isSum())
     return emitLargest(x, sum);

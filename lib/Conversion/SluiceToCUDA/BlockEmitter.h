@@ -1,4 +1,4 @@
-//===- BlockEmitter.h - the body of a row kernel ------------------------===//
+//===- BlockEmitter.h - the emitter of a row kernel's body ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,12 +16,12 @@ namespace sluice::tocuda {
 
 /// Where operand rows go that a kernel makes (CudaProgramABI.h).
 struct OperandMemory {
-  mlir::Value rows;   // memref<?xNxbf16>, memref<?xNxf16>; of f16 also
-  mlir::Value sums;   // memref<?x(N/32)xf32>
-  mlir::Value scales; // memref<?xf32>
+  mlir::Value rows;   // memref<?xNxbf16> or memref<?xNxf16>
+  mlir::Value sums;   // f16 only: memref<?x(N/32)xf32>
+  mlir::Value scales; // f16 only: memref<?xf32>
 };
 
-/// What the code of a kernel refers to.
+/// The values that a kernel's code refers to.
 struct BlockOperands {
   llvm::DenseMap<mlir::Value, mlir::Value> rows; // memref<?xNxf32> of buffers
   llvm::DenseMap<mlir::Value, mlir::Value> vectors; // memref<Nxf32> of weights
@@ -31,7 +31,7 @@ struct BlockOperands {
   mlir::Value outputRows;                                 // memref<?xi32>
 };
 
-/// Emits what is done for one row by its threads.
+/// Emits the work of a row's threads on the row.
 class BlockEmitter {
 public:
   BlockEmitter(mlir::ImplicitLocOpBuilder &b, BlockCode &code,
@@ -40,25 +40,25 @@ public:
       : b(b), code(code), loop(loop), items(formItems(loop)), held(held),
         operands(operands), order(loop) {}
 
-  /// Emits what can be done for a row loop before its rows are there: loads
-  /// weights into registers that are free.
+  /// Emits the part of a row loop that needs no rows: loads weights into free
+  /// registers.
   void emitEarly();
   /// Emits the body of the loop for the row `row`, an index.
   void emit(mlir::Value row);
 
 private:
-  /// Scalars that an op's passes have left for its next ones.
+  /// Scalars that an op's passes compute for its later passes.
   struct Scalars {
     mlir::Value mean;
-    mlir::Value inverse; // of the root of the mean square
-    mlir::Value factor;  // that scales an operand row
+    mlir::Value inverse; // one over the root of the mean square
+    mlir::Value factor;  // the scale of an operand row
   };
-  /// A vector for each turn.
+  /// One vector for each turn.
   using Turns = llvm::SmallVector<mlir::Value>;
-  /// The number of a column for that of a vector.
+  /// Returns the number of the first column of a vector.
   using ToColumn = llvm::function_ref<mlir::Value(mlir::Value number)>;
 
-  /// The memory of rows that have some.
+  /// Returns the memory of rows that have a buffer.
   mlir::Value getMemory(mlir::Value rows) {
     return operands.rows.at(loop.getBuffer(rows));
   }
@@ -104,9 +104,9 @@ private:
   const HeldRows &held;
   const BlockOperands &operands;
   mlir::Value row;
-  int64_t lanes = 0; // of the loop over columns at hand
+  int64_t lanes = 0; // of the current loop over columns
   llvm::DenseMap<mlir::Operation *, Scalars> scalars;
-  /// The columns that the thread has of rows, and of vector weights.
+  /// The thread's columns of rows and of vector weights.
   llvm::DenseMap<mlir::Value, Turns> registers;
   llvm::DenseMap<mlir::Value, Turns> weights;
   ThreadOrder order;

@@ -1,12 +1,13 @@
-//===- BlockOperands.cpp - rows as products take them ---------------------===//
+//===- BlockOperands.cpp - rows in the form of products' operands ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What runtime/device/cuda/kernels/OperandRows.cu does for rows that are there,
-// done where they are made: the same bits, for whole units of features.
+// The code converts rows when they are made, with the same bits as
+// runtime/device/cuda/kernels/OperandRows.cu, which converts existing rows. It
+// does so for whole units of features.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,14 +23,14 @@ using namespace sluice::ir;
 using namespace sluice::planning;
 using namespace sluice::tocuda;
 
-/// i32, or a vector of it, as `type` is of f32.
+/// Returns i32, or a vector of i32 if `type` is a vector of f32.
 static Type toIntegers(Type type) {
   Type i32 = IntegerType::get(type.getContext(), 32);
   auto vector = dyn_cast<VectorType>(type);
   return vector ? Type(vector.clone(i32)) : i32;
 }
 
-/// A number, or the same in all lanes.
+/// Returns a constant of the type; a vector has it in all lanes.
 static Value integer(ImplicitLocOpBuilder &b, Type type, int32_t value) {
   TypedAttr attribute = b.getI32IntegerAttr(value);
   if (auto vector = dyn_cast<VectorType>(type))
@@ -41,7 +42,8 @@ static Value integer(ImplicitLocOpBuilder &b, Type type, int32_t value) {
 // Scales
 //===----------------------------------------------------------------------===//
 
-/// Of two magnitudes. They compare as their bits do, NaNs above all.
+/// Returns the larger of two magnitudes. They compare as their bits do, with
+/// NaNs above all numbers.
 Value BlockEmitter::larger(Value lhs, Value rhs) {
   Type floats = lhs.getType(), integers = toIntegers(floats);
   Value largest =
@@ -58,8 +60,8 @@ Value BlockEmitter::emitLargest(Value x, Value largest) {
   return larger(largest, arith::BitcastOp::create(b, floats, magnitude));
 }
 
-/// From the largest magnitude of a row to the power of two that scales it.
-/// Rows with an infinity or a NaN are not scaled, and stay broken.
+/// Computes the power of two that scales a row from the row's largest
+/// magnitude. Rows with an infinity or a NaN are not scaled and stay invalid.
 void BlockEmitter::finishLargest(ToOperandOp op, Value largest) {
   Type i32 = b.getI32Type(), f32 = b.getF32Type();
   auto number = [&](int32_t value) { return integer(b, i32, value); };
@@ -106,7 +108,7 @@ void BlockEmitter::emitOperand(ToOperandOp op, const Turn &turn, Value x) {
     emitBlockSums(memory, turn, rounded);
 }
 
-/// A block of 32 features is that of eight threads side by side.
+/// Eight adjacent threads have the 32 features of a block.
 void BlockEmitter::emitBlockSums(const OperandMemory &memory, const Turn &turn,
                                  Value rounded) {
   constexpr int64_t block = sluice::cuda::operandBlock;

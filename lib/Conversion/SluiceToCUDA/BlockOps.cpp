@@ -1,4 +1,4 @@
-//===- BlockOps.cpp - splitting, rotation and selection of a row --------===//
+//===- BlockOps.cpp - splits, rotations and selections of rows ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -53,7 +53,7 @@ void BlockEmitter::emitOp(Operation *op) {
       .Default([](Operation *) { llvm_unreachable("not in row loops"); });
 }
 
-/// This row's number in memref<?xi32>, as an index.
+/// Returns the row's element of a memref<?xi32>, as an index.
 Value BlockEmitter::loadIndex(Value numbers) {
   return arith::IndexCastUIOp::create(b, b.getIndexType(),
                                       code.load(numbers, row));
@@ -63,7 +63,7 @@ Value BlockEmitter::loadIndex(Value numbers) {
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Copies the vectors of some turns and returns them.
+/// Copies the vectors of several turns and returns them.
 BlockEmitter::Turns BlockEmitter::copyTurns(ArrayRef<Turn> turns, int64_t lanes,
                                             Value source, Value sourceRow,
                                             ToColumn from, Value target,
@@ -99,7 +99,7 @@ void BlockEmitter::emitSelect(SelectOutputsOp op) {
 void BlockEmitter::emitSplit(SplitQKVOp op) {
   int64_t dim = op.getHeadDim(), kvHeads = op.getKvHeads();
   int64_t lanes = getLanes({dim});
-  // Columns of queries, keys and values: of all heads, or of one group's.
+  // The columns of queries, keys and values, of all heads or of one group.
   bool isGrouped = op.getLayout() == QKVLayout::Grouped;
   int64_t groups = isGrouped ? kvHeads : 1;
   int64_t widths[3] = {static_cast<int64_t>(op.getHeads()) / groups * dim,
@@ -149,9 +149,9 @@ void BlockEmitter::emitConcat(ConcatOp op) {
 
 namespace {
 
-/// Emits the rotation of pairs of features of a head, as many as a vector has
-/// lanes: (x0 cos - x1 sin, x1 cos + x0 sin) by the angle that the table has
-/// for the row's position and the pair.
+/// Emits the rotation of as many pairs of a head's features as a vector has
+/// lanes: (x0 cos - x1 sin, x1 cos + x0 sin). The table gives the angle for the
+/// row's position and the pair.
 class Rotation {
 public:
   Rotation(ImplicitLocOpBuilder &b, BlockCode &code, RotateOp op)
@@ -159,10 +159,10 @@ public:
         dim(op.getHeadDim()), pairs(op.getRotaryDim() / 2),
         lanes(getLanes({pairs, dim})) {}
 
-  /// Vectors of pairs in a row.
+  /// The number of vectors of pairs in a row.
   int64_t count(int64_t heads) const { return heads * pairs / lanes; }
 
-  /// What a turn needs of memory.
+  /// The values that a turn loads from memory.
   struct Inputs {
     Value first, second; // columns
     Value x0, x1, cos, sin;
@@ -176,13 +176,13 @@ private:
 
   ImplicitLocOpBuilder &b;
   BlockCode &code;
-  bool isHalf; // pairs are (p, p + pairs), else (2p, 2p + 1)
+  bool isHalf; // pairs are (p, p + pairs), otherwise (2p, 2p + 1)
   int64_t dim, pairs, lanes;
 };
 
 } // namespace
 
-/// Every `step`-th of the lanes of two vectors.
+/// Returns every `step`-th lane of two vectors, from `begin` on.
 Value Rotation::shuffle(Value lhs, Value rhs, int64_t begin, int64_t step) {
   SmallVector<int64_t> mask;
   for (int64_t lane = 0; lane < lanes; ++lane)
@@ -215,7 +215,7 @@ void Rotation::store(const Turn &turn, const Inputs &in, Value y, Value row) {
   Value y0 = arith::SubFOp::create(b, mul(x0, in.cos), mul(x1, in.sin));
   Value y1 = arith::AddFOp::create(b, mul(x1, in.cos), mul(x0, in.sin));
   if (!isHalf) {
-    // Back to pairs that lie side by side: lanes 0, n, 1, n + 1, ...
+    // Interleaves the results into adjacent pairs: lanes 0, n, 1, n + 1, ...
     SmallVector<int64_t> mask;
     for (int64_t lane = 0; lane < lanes; ++lane)
       mask.append({lane, lanes + lane});

@@ -1,4 +1,4 @@
-//===- CudaPlanTarget.cpp - what the CUDA runtime asks of steps -----------===//
+//===- CudaPlanTarget.cpp - the CUDA runtime's demands on plans -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,14 +30,15 @@ static_assert(int(OperandKind::F32) == int(sluice::cuda::OperandKind::F32) &&
 static_assert(SLUICE_OPERAND_UNITS(sluice::cuda::operandUnit) == 1 &&
               SLUICE_OPERAND_UNITS(sluice::cuda::operandUnit + 1) == 2);
 
-/// Whether operand rows of so many features need no zeros behind them.
+/// Returns whether operand rows of `features` features need no padding with
+/// zeros.
 static bool isWholeUnits(int64_t features) {
   return features % sluice::cuda::operandUnit == 0;
 }
 
 namespace {
 
-/// As runtime/device/cuda/CudaProgramABI.h says.
+/// Follows runtime/device/cuda/CudaProgramABI.h.
 struct CudaPlanTarget
     : PlanTargetInterface::ExternalModel<CudaPlanTarget, CudaTargetAttr> {
   StringRef getTitle(Attribute) const { return "CUDA"; }
@@ -64,7 +65,7 @@ struct CudaPlanTarget
              << stringifyElementFormat(format)
              << ", for which there is no kernel on CUDA";
     sluice::cuda::OperandKind operand = sluice::cuda::operandKind(*kind);
-    // Operand rows of f32 are the rows, with zeros to the end of the last unit.
+    // An operand in f32 is the rows, with zeros up to the end of the last unit.
     if (operand == sluice::cuda::OperandKind::F32 && isWholeUnits(features))
       return OperandAttr();
     return OperandAttr::get(product.getContext(),

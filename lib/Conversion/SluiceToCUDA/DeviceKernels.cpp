@@ -1,4 +1,4 @@
-//===- DeviceKernels.cpp - kernels for row loops ------------------------===//
+//===- DeviceKernels.cpp - the kernels of row loops -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -83,7 +83,7 @@ KernelLaunch DeviceKernels::getLaunch(TaskRowsOp loop) {
 // Making a kernel
 //===----------------------------------------------------------------------===//
 
-/// Gives the code names for the vector weights behind its parameters.
+/// Binds the vector weights to their parameters.
 static void bindVectors(ImplicitLocOpBuilder &b, TaskRowsOp loop,
                         ArrayRef<KernelParameter> parameters,
                         ValueRange addresses, WeightUses &weights,
@@ -103,13 +103,14 @@ static void bindVectors(ImplicitLocOpBuilder &b, TaskRowsOp loop,
     }
 }
 
-/// The numbers of operand rows. Those of f32 are the rows themselves.
+/// Returns the type of the elements of operand rows; f32 rows are used
+/// directly.
 static Type getElement(Builder &b, OperandAttr operand) {
   bool isHalf = operand.getFormat() == OperandFormat::F16;
   return isHalf ? Type(b.getF16Type()) : b.getBF16Type();
 }
 
-/// Gives it names for the rest.
+/// Binds the other parameters.
 static void bindRows(ImplicitLocOpBuilder &b,
                      ArrayRef<KernelParameter> parameters,
                      const KernelModule::Frame &frame, TaskRowsOp loop,
@@ -165,10 +166,10 @@ static void bindRows(ImplicitLocOpBuilder &b,
   }
 }
 
-/// What a row loop does with each of its parameters.
+/// Returns how a row loop uses each of its parameters.
 static SmallVector<ParameterUse> getUses(TaskRowsOp loop,
                                          ArrayRef<KernelParameter> parameters) {
-  // What it writes itself it may read again, too.
+  // A loop may also read the buffers that it writes.
   auto reads = [&](Value buffer) {
     if (llvm::is_contained(loop.getReads(), buffer))
       return true;

@@ -1,4 +1,4 @@
-//===- DeviceKernels.h - kernels for row loops --------------------------===//
+//===- DeviceKernels.h - the kernels of row loops -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,17 +18,17 @@ namespace sluice::tocuda {
 
 using namespace planning;
 
-/// A parameter of a kernel, in all cases an address.
+/// A parameter of a kernel; each is an address.
 struct KernelParameter {
   enum class Kind {
-    Count,         // how many rows or outputs there are
+    Count,         // the number of rows or outputs
     Buffer,        // the start of `buffer`
-    OperandSums,   // of the blocks of the operand in `buffer`
-    OperandScales, // of its rows
-    Vector,        // a vector weight's start; `index` as WeightUses numbers it
-    RopeTable,     // a table of all positions; `index` is the table's
-    Positions,     // of the rows
-    OutputRows,    // the row of each output
+    OperandSums,   // sums of the blocks of the operand in `buffer`
+    OperandScales, // scales of the rows of the operand in `buffer`
+    Vector, // the start of a vector weight; `index` is its number in WeightUses
+    RopeTable,  // a table of all positions; `index` is the table's number
+    Positions,  // the positions of the rows
+    OutputRows, // the row of each output
   };
   Kind kind;
   int64_t index = 0;
@@ -37,7 +37,7 @@ struct KernelParameter {
   bool operator==(const KernelParameter &) const = default;
 };
 
-/// A kernel and what it is to be launched with.
+/// A kernel and the arguments of its launch.
 struct KernelLaunch {
   mlir::gpu::GPUFuncOp kernel;
   RowShape shape;
@@ -46,10 +46,10 @@ struct KernelLaunch {
 
 /// What a kernel does with the memory behind a parameter.
 enum class ParameterUse {
-  Number,   // reads a number, or one for each row
-  Rows,     // reads what kernels before it wrote, or passes it between threads
+  Number,   // reads one number, or one for each row
+  Rows,     // reads what earlier kernels wrote, or passes data between threads
   Constant, // reads what no kernel writes
-  Result,   // writes, and never reads
+  Result,   // writes and never reads
 };
 
 /// The kernels of a module, which its programs share.
@@ -58,39 +58,40 @@ public:
   explicit KernelModule(mlir::gpu::GPUModuleOp module)
       : module(module), symbols(module) {}
 
-  /// The kernel of this signature; null where there is none yet.
+  /// Returns the kernel of this signature, or null if it has not been made yet.
   mlir::gpu::GPUFuncOp &operator[](llvm::StringRef signature) {
     return kernels[signature];
   }
   unsigned size() const { return kernels.size(); }
   mlir::SymbolRefAttr getName(mlir::gpu::GPUFuncOp kernel);
 
-  /// A kernel to be made.
+  /// Describes a kernel to be made.
   struct Plan {
     mlir::Location loc;
     std::string name;
-    /// Addresses, the first of which is that of the number of rows.
+    /// The uses of the addresses; the first is the address of the number of
+    /// rows.
     llvm::ArrayRef<ParameterUse> parameters;
     RowShape shape;
-    int64_t sharedWords; // numbers of 32 bits in shared memory
-    mlir::Type word;     // which they are
+    int64_t sharedWords; // 32-bit numbers in shared memory
+    mlir::Type word;     // their type
   };
 
-  /// What the code of a thread refers to.
+  /// The values that a thread's code refers to.
   struct Frame {
     mlir::ValueRange parameters;
-    mlir::Value rows; // index: how many there are; null before they are known
-    mlir::Value row;  // index: the thread's
-    mlir::Value part; // index: the block's number among those of its row
+    mlir::Value rows; // index: the number of rows; null before it is known
+    mlir::Value row;  // index: the thread's row
+    mlir::Value part; // index: the block's number among the blocks of its row
     BlockCode &code;
   };
 
   using Body =
       llvm::function_ref<void(mlir::ImplicitLocOpBuilder &b, Frame &frame)>;
 
-  /// Makes a kernel whose threads do for a row that there is what `body` emits.
-  /// What `early` emits they do before they wait for the kernel before, so of
-  /// memory it may touch constants only.
+  /// Makes a kernel whose threads run the code of `body` if their row exists.
+  /// They run the code of `early` before they wait for the previous kernel, so
+  /// that code may access only constants in memory.
   mlir::gpu::GPUFuncOp create(const Plan &plan, Body early, Body body);
 
 private:

@@ -1,5 +1,4 @@
-//===- GraphEmitter.cpp - the list of a step's work
-//------------------------===//
+//===- GraphEmitter.cpp - the emitter of a step's launches ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -45,7 +44,7 @@ void GraphEmitter::emit(StringRef name) {
     markLayer(b, task.getTaskLayer());
     emitTask(b, task);
   }
-  // The runtime takes the rows when all else has ended.
+  // The runtime takes the rows after all other tasks have ended.
   if (send) {
     b.setLoc(loc);
     emitTask(b, send);
@@ -157,7 +156,8 @@ void GraphEmitter::launch(ImplicitLocOpBuilder &b, gpu::GPUFuncOp kernel,
   ++launches;
 }
 
-/// What the runtime has kernels for, or does by itself.
+/// Emits a row loop for which the runtime has kernels, or that it executes
+/// itself.
 void GraphEmitter::emitRuntimeRows(ImplicitLocOpBuilder &b, TaskRowsOp loop) {
   Value buffer = loop.getWrites().empty() ? loop.getReads().front()
                                           : loop.getWrites().front();
@@ -184,7 +184,7 @@ void GraphEmitter::emitRuntimeRows(ImplicitLocOpBuilder &b, TaskRowsOp loop) {
       .Default([](Operation *) { llvm_unreachable("generated code"); });
 }
 
-/// Null where there is no vector.
+/// Returns null if there is no vector.
 Value GraphEmitter::getBias(ImplicitLocOpBuilder &b, Value vector) {
   if (!vector)
     return {};

@@ -1,4 +1,4 @@
-//===- GraphEmitter.h - the list of a step ------------------------------===//
+//===- GraphEmitter.h - the emitter of a step's launches ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@
 
 namespace sluice::tocuda {
 
-/// What the programs of a module have in common.
+/// The state that the programs of a module share.
 struct CudaModuleCode {
   CudaModuleCode(mlir::ModuleOp module, mlir::gpu::GPUModuleOp kernelModule)
       : symbols(module), kernels(kernelModule), attention(symbols) {}
@@ -33,7 +33,7 @@ public:
   void emit(llvm::StringRef name);
 
   const WeightUses &getWeights() const { return weights; }
-  /// Launches of generated kernels.
+  /// Returns the number of launches of generated kernels.
   unsigned getLaunches() const { return launches; }
 
 private:
@@ -49,7 +49,7 @@ private:
   void emitSample(mlir::ImplicitLocOpBuilder &b, ir::TaskSampleOp task);
   void launch(mlir::ImplicitLocOpBuilder &b, mlir::gpu::GPUFuncOp kernel,
               ir::ValueDomain domain, RowShape shape, mlir::ValueRange words);
-  /// `part`: floats of a record that come before what is wanted of it.
+  /// `part` is an offset in floats from the start of the buffer's records.
   mlir::Value getBuffer(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
                         int64_t part = 0);
   mlir::Value getMemory(mlir::ImplicitLocOpBuilder &b, ir::GraphMemory memory,
@@ -64,8 +64,8 @@ private:
   WeightUses weights;
   DeviceKernels kernels;
   unsigned launches = 0;
-  bool hasOutputs = false;      // they have been numbered
-  std::optional<int64_t> layer; // that the list is at
+  bool hasOutputs = false;      // they have been selected
+  std::optional<int64_t> layer; // the layer of the latest task
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> buffers;
   llvm::DenseMap<std::pair<unsigned, int64_t>, mlir::Value> memories;
 };

@@ -1,4 +1,4 @@
-//===- GreedyTokens.cpp - the token of greatest logit -------------------===//
+//===- GreedyTokens.cpp - kernels that find the greatest logit ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,16 +19,16 @@ using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::tocuda;
 
-/// Below all keys: nothing was found.
+/// Below all keys: no logit has been seen.
 static constexpr int64_t noKey = std::numeric_limits<int32_t>::min();
-/// Behind all tokens.
+/// Above all tokens.
 static constexpr int64_t noToken = std::numeric_limits<int32_t>::max();
 
 //===----------------------------------------------------------------------===//
 // Keys
 //===----------------------------------------------------------------------===//
 
-/// A vector of equal numbers.
+/// Returns a vector of equal numbers.
 static Value makeIntegers(ImplicitLocOpBuilder &b, int64_t value,
                           int64_t lanes) {
   auto type = VectorType::get({lanes}, b.getI32Type());
@@ -41,8 +41,8 @@ static Value compare(ImplicitLocOpBuilder &b, arith::CmpIPredicate predicate,
   return arith::CmpIOp::create(b, predicate, lhs, rhs);
 }
 
-/// Words whose order is that of the numbers: zeros are equal, and what is not a
-/// number is above all others.
+/// Returns integers that compare as the numbers do; zeros of both signs are
+/// equal, and NaNs are above all numbers.
 static Value makeKeys(ImplicitLocOpBuilder &b, BlockCode &code, Value x) {
   int64_t lanes = cast<VectorType>(x.getType()).getNumElements();
   // -0 + 0 is 0.
@@ -50,7 +50,7 @@ static Value makeKeys(ImplicitLocOpBuilder &b, BlockCode &code, Value x) {
   Value bits = arith::BitcastOp::create(
       b, VectorType::get({lanes}, b.getI32Type()), positive);
   Value most = makeIntegers(b, std::numeric_limits<int32_t>::max(), lanes);
-  // Of negative numbers the greater bits are the lesser number.
+  // Among negative numbers, the greater bits are the lesser number.
   Value flipped = arith::XOrIOp::create(b, bits, most);
   Value isNegative =
       compare(b, arith::CmpIPredicate::slt, bits, makeIntegers(b, 0, lanes));
@@ -59,8 +59,8 @@ static Value makeKeys(ImplicitLocOpBuilder &b, BlockCode &code, Value x) {
   return arith::SelectOp::create(b, isNaN, most, ordered);
 }
 
-/// The pair of a key and a token with the greater key; of equal ones that of
-/// the lesser token.
+/// Returns the pair of a key and a token with the greater key, or with the
+/// lesser token if the keys are equal.
 static SmallVector<Value> chooseGreater(ImplicitLocOpBuilder &b, ValueRange lhs,
                                         ValueRange rhs) {
   using Predicate = arith::CmpIPredicate;
@@ -85,12 +85,12 @@ static Value view(ImplicitLocOpBuilder &b, Frame &frame, unsigned parameter,
                         frame.parameters[parameter], frame.rows);
 }
 
-/// Before the logits are there.
+/// The early part of a kernel, which does nothing: the logits do not exist yet.
 static void touchNothing(ImplicitLocOpBuilder &, Frame &) {}
 
-/// Stores the token found where its key is a finite number's, as a Sampler
-/// demands it, else the complement: the host looks then at the logits itself.
-/// All threads have the same, and store it.
+/// Stores the token that was found if its logit is finite, as a Sampler
+/// requires. Otherwise stores the token's complement, and the host searches the
+/// logits itself. All threads have the same token, and all store it.
 static void emitToken(ImplicitLocOpBuilder &b, Frame &frame, ValueRange best) {
   using Predicate = arith::CmpIPredicate;
   constexpr int64_t infinity = 0x7f800000;
@@ -106,7 +106,7 @@ static void emitToken(ImplicitLocOpBuilder &b, Frame &frame, ValueRange best) {
   frame.code.store(token, tokens, frame.row);
 }
 
-/// The threads that search a row of logits.
+/// Returns the threads that search a row of logits.
 static RowShape getSearchShape(int64_t vocabulary) {
   constexpr int64_t part = 2048, threads = 128;
   if (vocabulary <= part)
@@ -118,7 +118,8 @@ RowShape GreedyKernels::getSearchShape() const {
   return ::getSearchShape(vocabulary);
 }
 
-/// The key and the token that a block finds in its part of the logits.
+/// Emits a block's search and returns the key and the token that it finds in
+/// its part of the logits.
 static SmallVector<Value> emitSearch(ImplicitLocOpBuilder &b, Frame &frame,
                                      int64_t vocabulary) {
   BlockCode &code = frame.code;
@@ -211,7 +212,7 @@ gpu::GPUFuncOp GreedyKernels::getMerge(Location loc) {
       for (const Turn &turn : turns)
         pairs.push_back(code.loadLanes(
             found, {frame.row, code.scaleIndex(turn.number, 2)}, /*lanes=*/2));
-      // A turn that is not there has the first pair once more.
+      // A turn without an item has the first pair again, which changes nothing.
       for (Value pair : pairs)
         best = combine(best, {vector::ExtractOp::create(b, pair, 0),
                               vector::ExtractOp::create(b, pair, 1)});
@@ -235,6 +236,6 @@ gpu::GPUFuncOp GreedyKernels::getMerge(Location loc) {
 
 int64_t sluice::tocuda::getGreedyFloats(int64_t vocabulary) {
   int64_t parts = getSearchShape(vocabulary).blocks;
-  // Keys and tokens are words as wide as floats.
+  // A key and a token take as much memory as two floats.
   return parts == 1 ? 0 : 2 * parts;
 }

@@ -1,4 +1,4 @@
-//===- GreedyTokens.h - the token of greatest logit ---------------------===//
+//===- GreedyTokens.h - kernels that find the greatest logit --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,24 +12,25 @@
 
 namespace sluice::tocuda {
 
-/// The kernels that find the token of greatest logit. A vocabulary is wider
-/// than a row, and outputs are few: some blocks search a part each, and where
-/// there are several another kernel chooses among what they found. The answer
-/// is exact, in whatever order.
+/// The kernels that find the token of the greatest logit. A vocabulary is wider
+/// than a row, and outputs are few. Therefore several blocks search a part
+/// each, and another kernel chooses among their results. The result is exact in
+/// any order.
 class GreedyKernels {
 public:
   GreedyKernels(KernelModule &kernels, int64_t vocabulary)
       : kernels(kernels), vocabulary(vocabulary) {}
 
-  /// The parts that are searched.
+  /// Returns the threads that search the parts.
   RowShape getSearchShape() const;
-  /// One warp.
+  /// Returns one warp.
   RowShape getMergeShape() const { return {warpThreads, 1}; }
 
-  /// (count, logits, tokens), or with several parts (count, logits, found),
-  /// where found[output][part] is a key and a token.
+  /// Returns a kernel with parameters (count, logits, tokens), or with several
+  /// parts (count, logits, found), where found[output][part] is a key and a
+  /// token.
   mlir::gpu::GPUFuncOp getSearch(mlir::Location loc);
-  /// (count, found, tokens).
+  /// Returns a kernel with parameters (count, found, tokens).
   mlir::gpu::GPUFuncOp getMerge(mlir::Location loc);
 
 private:
@@ -37,8 +38,8 @@ private:
   int64_t vocabulary;
 };
 
-/// The floats of each output that several parts' tokens take; 0 where the
-/// vocabulary is one part.
+/// Returns how many floats the results of several parts take for each output; 0
+/// if the vocabulary is one part.
 int64_t getGreedyFloats(int64_t vocabulary);
 
 } // namespace sluice::tocuda

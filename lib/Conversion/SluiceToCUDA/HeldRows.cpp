@@ -1,4 +1,4 @@
-//===- HeldRows.cpp - what of a row stays in registers ------------------===//
+//===- HeldRows.cpp - rows that stay in registers -------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,15 +14,15 @@ using namespace sluice::ir;
 using namespace sluice::planning;
 using namespace sluice::tocuda;
 
-/// Numbers of a thread that wait in registers for a later loop, at most. A
-/// block of 1024 threads has 64 registers for each.
+/// The most numbers that a thread keeps in registers for a later loop. A block
+/// of 1024 threads has 64 registers for each thread.
 static constexpr int64_t maxHeld = 24;
 
 //===----------------------------------------------------------------------===//
 // Shapes
 //===----------------------------------------------------------------------===//
 
-/// The columns of a loop's widest item.
+/// Returns the columns of a loop's widest item.
 static int64_t getWidest(ArrayRef<LoopItem> items) {
   int64_t width = 1;
   for (const LoopItem &item : items) {
@@ -36,7 +36,7 @@ static int64_t getWidest(ArrayRef<LoopItem> items) {
 
 RowShape sluice::tocuda::getShape(TaskRowsOp loop) {
   SmallVector<LoopItem> items = formItems(loop);
-  // All of one width: PlanTargetInterface::sumsOneWidth.
+  // All sums have one width: PlanTargetInterface::sumsOneWidth.
   for (const LoopItem &item : items)
     if (llvm::any_of(item.passes, [](ColumnPass pass) { return pass.isSum(); }))
       return getBlockShape(item.width);
@@ -52,8 +52,9 @@ SmallVector<Value> sluice::tocuda::getWeights(const ColumnPass &pass) {
   return pass.isLast() ? getVectorWeights(pass.op) : SmallVector<Value>();
 }
 
-/// The numbers of rows of these widths that a thread has; more than there are
-/// registers for where it has them one after another.
+/// Returns how many numbers of rows of these widths a thread has. Returns more
+/// than maxHeld if it goes over a row in a loop, so that they cannot be in
+/// registers.
 static int64_t countHeld(ArrayRef<int64_t> widths, RowShape shape) {
   int64_t numbers = 0;
   for (int64_t width : widths) {

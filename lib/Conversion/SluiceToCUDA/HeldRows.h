@@ -1,13 +1,13 @@
-//===- HeldRows.h - what of a row stays in registers --------------------===//
+//===- HeldRows.h - rows that stay in registers ---------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A thread has the same columns in all loops over rows of a width. Where that
-// is little enough, what one loop read or made waits in registers for the next
-// one.
+// A thread has the same columns in all loops over rows of one width. If they
+// are few, values that one loop read or made stay in registers for the next
+// loop.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,20 +23,21 @@ namespace sluice::tocuda {
 
 using namespace planning;
 
-/// The threads of a row loop's rows. Where they add rows up, the width of these
-/// alone says how many there are: other ops of the task may be in another one
-/// in a program with other checkpoints, and no sum may depend on that.
+/// Returns the threads of a row loop's rows. If the loop sums rows, the number
+/// of threads depends on the width of these rows alone. Otherwise a sum could
+/// depend on the loop's other ops, which may be in another task in a program
+/// with other checkpoints.
 RowShape getShape(ir::TaskRowsOp loop);
 
-/// What a row loop keeps in registers from one loop over columns to another.
+/// What a row loop keeps in registers from one loop over columns to the next.
 struct HeldRows {
   llvm::DenseSet<mlir::Value> rows;
-  bool weights = false; // all of them are there before the rows are
+  bool weights = false; // whether all weights are loaded before the rows exist
 };
 
 HeldRows findHeld(ir::TaskRowsOp loop, RowShape shape);
 
-/// The vector weights that the code of a pass takes.
+/// Returns the vector weights that a pass uses.
 llvm::SmallVector<mlir::Value> getWeights(const ColumnPass &pass);
 
 } // namespace sluice::tocuda

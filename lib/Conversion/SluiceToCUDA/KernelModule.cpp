@@ -1,4 +1,4 @@
-//===- KernelModule.cpp - the frame of a generated kernel ---------------===//
+//===- KernelModule.cpp - the frame of a generated kernel -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,17 +25,17 @@ SymbolRefAttr KernelModule::getName(gpu::GPUFuncOp kernel) {
       FlatSymbolRefAttr::get(SymbolTable::getSymbolName(kernel)));
 }
 
-/// What ptxas and LLVM may know of the memory behind a parameter. A result is
-/// in no other parameter's memory, so reading need not wait for its stores.
-/// Rows that are read get no such promise: LLVM would load them as memory that
-/// nobody writes while the kernel is there, but the kernel is there before the
-/// one before it has ended.
+/// Tells ptxas and LLVM what they may assume about the memory of a parameter. A
+/// result shares its memory with no other parameter, so a read need not wait
+/// for stores to it. Rows that are read have no such attribute: LLVM would load
+/// them as memory that does not change while the kernel runs, but the kernel
+/// starts before the previous kernel has ended.
 static void describe(gpu::GPUFuncOp function, unsigned number,
                      ParameterUse use) {
   Builder b(function.getContext());
   if (use == ParameterUse::Number)
     return;
-  // Of the arena and its values.
+  // The alignment of the arena and its buffers.
   constexpr int64_t alignment = 256;
   function.setArgAttr(number, LLVM::LLVMDialect::getAlignAttrName(),
                       b.getI64IntegerAttr(alignment));
@@ -44,7 +44,7 @@ static void describe(gpu::GPUFuncOp function, unsigned number,
                         b.getUnitAttr());
 }
 
-/// An empty kernel, which may have shared memory.
+/// Creates an empty kernel, with shared memory if the plan has any.
 static gpu::GPUFuncOp createFunction(ImplicitLocOpBuilder &b,
                                      const KernelModule::Plan &plan) {
   SmallVector<Type> types(plan.parameters.size(),
@@ -92,7 +92,7 @@ gpu::GPUFuncOp KernelModule::create(const Plan &plan, Body early, Body body) {
                      ? Value(function.getWorkgroupAttributions().front())
                      : Value();
   BlockCode code(b, plan.shape, thread, worker, shared);
-  // The function's arguments have its shared memory behind them.
+  // The shared memory follows the parameters among the function's arguments.
   ValueRange parameters =
       function.getArguments().take_front(plan.parameters.size());
   Frame frame{parameters, /*rows=*/{}, row, part, code};

@@ -1,14 +1,14 @@
-//===- SluiceToCUDA.cpp - from a planned step to work of a GPU ------------===//
+//===- SluiceToCUDA.cpp - the conversion of planned steps to GPU code -----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
-// As SluiceToCPU, for another machine: all decisions have been made
-// (lib/Planning). GraphEmitter writes the list of launches; DeviceKernels the
-// kernels of row loops, whose bodies are BlockEmitter's.
+// Converts planned steps to code for GPUs, as SluiceToCPU does for CPUs. All
+// decisions have been made before (lib/Planning). GraphEmitter emits the
+// launches, DeviceKernels the kernels of row loops, and BlockEmitter their
+// bodies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ using namespace sluice::ir;
 using namespace sluice::planning;
 using namespace sluice::tocuda;
 
-/// The chips' names as targets; nothing for the emulator.
+/// Returns the chips' targets; none for the emulator.
 static FailureOr<SmallVector<Attribute>>
 getTargets(Operation *op, ArrayRef<std::string> names) {
   if (sluice::Status status = sluice::checkCudaChips(names); !status.ok())
@@ -56,8 +56,8 @@ static bool isForCuda(StepOp step) {
   return isa<CudaTargetAttr>(step.getTarget());
 }
 
-/// The device numbers outputs once: rows that leave at a checkpoint behind that
-/// stay among them.
+/// Fails if outputs are selected again after a checkpoint. The device numbers
+/// outputs once: rows that leave at a later checkpoint stay among them.
 static LogicalResult checkOutputs(StepOp step) {
   bool isNumbered = false, isOver = false;
   for (TaskInterface task : step.getBody().getOps<TaskInterface>()) {
@@ -103,7 +103,7 @@ private:
     if (!targets->empty())
       kernels.setTargetsAttr(b.getArrayAttr(*targets));
     CudaModuleCode shared(module, kernels);
-    // Another symbol may have the name.
+    // The symbol table gives it another name if the name is taken.
     shared.symbols.remove(kernels);
     shared.symbols.insert(kernels);
     for (StepOp step : llvm::make_early_inc_range(module.getOps<StepOp>()))
@@ -130,7 +130,7 @@ private:
     return success();
   }
 
-  /// Says what was done, as statistics and as a remark.
+  /// Reports what was done, as statistics and as a remark.
   void count(StepOp step, unsigned launched, unsigned kernels) {
     unsigned called = 0, fused = 0, points = 0;
     for (TaskInterface task : step.getBody().getOps<TaskInterface>()) {

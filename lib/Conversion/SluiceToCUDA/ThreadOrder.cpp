@@ -1,4 +1,4 @@
-//===- ThreadOrder.cpp - where threads need those of their block --------===//
+//===- ThreadOrder.cpp - barriers between a block's threads ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,13 +14,13 @@ using namespace sluice::ir;
 using namespace sluice::planning;
 using namespace sluice::tocuda;
 
-/// Whether an item's threads write the columns that they have in loops over
+/// Returns whether an item's threads write the same columns as in loops over
 /// columns.
 static bool writesOwn(const LoopItem &item) {
   return !item.op || isa<SelectOutputsOp>(item.op);
 }
 
-/// The ops of an item.
+/// Returns the ops of an item.
 static SmallVector<Operation *> getOps(const LoopItem &item) {
   SmallVector<Operation *> ops;
   if (item.op)
@@ -65,7 +65,7 @@ bool sluice::tocuda::needsBlock(TaskRowsOp loop) {
 }
 
 llvm::DenseSet<Value> sluice::tocuda::findReread(ArrayRef<LoopItem> items) {
-  llvm::DenseMap<Value, const LoopItem *> touched; // first
+  llvm::DenseMap<Value, const LoopItem *> touched; // by the first item
   llvm::DenseSet<Value> reread;
   for (const LoopItem &item : items) {
     if (!writesOwn(item))

@@ -1,14 +1,13 @@
-//===- ThreadOrder.h - where threads need those of their block ----------===//
+//===- ThreadOrder.h - barriers between a block's threads -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// In loops over columns, and where a row is selected, a thread has the same
-// columns of all rows of a width. What it left in memory there it may read
-// without waiting for others. Rotations, splits and concatenations pair other
-// columns.
+// A thread has the same columns of all rows of one width in loops over columns
+// and where a row is selected. It can read what it wrote there without a
+// barrier. Rotations, splits and concatenations access other columns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,31 +23,32 @@ namespace sluice::tocuda {
 
 using namespace planning;
 
-/// Goes over the items of a row loop.
+/// Goes over the items of a row loop, in order.
 class ThreadOrder {
 public:
   explicit ThreadOrder(ir::TaskRowsOp loop) : loop(loop) {}
 
-  /// Whether threads have to meet before the next item, as it may read what
-  /// others wrote. Then notes what it writes itself.
+  /// Returns whether the threads need a barrier before the next item, because
+  /// it may read what other threads wrote. Then notes the item's own writes.
   bool needsBarrier(const LoopItem &item);
 
 private:
   ir::TaskRowsOp loop;
-  /// Rows that were written to memory since the last barrier, and whether
-  /// column c was by the thread that has column c in all loops over columns.
+  /// Rows that were written to memory since the last barrier. The value says
+  /// whether column c was written by the thread that has it in loops over
+  /// columns.
   llvm::DenseMap<mlir::Value, bool> written;
 };
 
-/// Whether a thread has to wait for another one anywhere in the loop: for its
+/// Returns whether any thread must wait for another one in the loop: for its
 /// part of a reduction, or for what it wrote.
 bool needsBlock(ir::TaskRowsOp loop);
 
-/// How often the items reduce a row to a number.
+/// Returns how often the items reduce a row to a number.
 int64_t countReductions(llvm::ArrayRef<LoopItem> items);
 
-/// The rows that are touched in one item and read in a later one, by threads
-/// that have the same columns in both.
+/// Returns the rows that one item accesses and a later item reads, if threads
+/// have the same columns in both.
 llvm::DenseSet<mlir::Value> findReread(llvm::ArrayRef<LoopItem> items);
 
 } // namespace sluice::tocuda

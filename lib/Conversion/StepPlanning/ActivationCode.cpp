@@ -1,4 +1,4 @@
-//===- ActivationCode.cpp - activation functions as ops -----------------===//
+//===- ActivationCode.cpp - activation functions as ops -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -61,7 +61,7 @@ static Value geluTanh(ImplicitLocOpBuilder &b, Value x) {
   return arith::MulFOp::create(b, half, factor);
 }
 
-// Keeps what is not a number, unlike a maximum.
+// Keeps NaNs, unlike a maximum.
 static Value relu(ImplicitLocOpBuilder &b, Value x) {
   Value zero = constant(b, x, 0.0);
   Value isNegative =

@@ -1,4 +1,4 @@
-//===- ActivationCode.h - activation functions as ops -------------------===//
+//===- ActivationCode.h - activation functions as ops ---------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,13 +14,13 @@
 
 namespace sluice::planning {
 
-/// An activation function of an f32, or of each lane of a vector of them: the
-/// same operations in the same order for either, so that all targets compute
+/// Emits an activation function of an f32, or of each lane of a vector of f32.
+/// The operations and their order are the same for both, so all targets compute
 /// the same bits.
 mlir::Value emitActivation(mlir::ImplicitLocOpBuilder &b,
                            ir::ActivationKind kind, mlir::Value x);
 
-/// A constant of a type that is f32 or a vector of it.
+/// Emits a constant of type f32 or a vector of f32.
 mlir::Value emitConstant(mlir::ImplicitLocOpBuilder &b, mlir::Type type,
                          double value);
 

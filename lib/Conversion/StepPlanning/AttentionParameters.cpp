@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::planning;
 
-/// A private constant without a value yet, under a name of its own.
+/// Creates a private constant with a unique name.
 static LLVM::GlobalOp createConstant(ImplicitLocOpBuilder &b,
                                      SymbolTable &symbols, StringRef name,
                                      Type type, Attribute value,
@@ -29,7 +29,7 @@ static LLVM::GlobalOp createConstant(ImplicitLocOpBuilder &b,
 
 LLVM::GlobalOp AttentionParameters::getSlopes(ImplicitLocOpBuilder &b,
                                               TaskAttendOp op) {
-  // A member of a group has some of the heads.
+  // A member of a group has a part of the heads.
   auto first = static_cast<int64_t>(op.getFirstHead().value_or(0));
   auto all = static_cast<int64_t>(op.getAllHeads().value_or(op.getHeads()));
   Attribute key =
@@ -48,7 +48,7 @@ LLVM::GlobalOp AttentionParameters::getSlopes(ImplicitLocOpBuilder &b,
   return global;
 }
 
-/// Fills in the fields of `SluiceAttention`, in its order.
+/// Emits the fields of `SluiceAttention`, in its order.
 LLVM::GlobalOp AttentionParameters::create(ImplicitLocOpBuilder &b,
                                            TaskAttendOp op) {
   LLVM::GlobalOp slopesGlobal = op.getAlibi() ? getSlopes(b, op) : nullptr;
@@ -104,8 +104,8 @@ LLVM::GlobalOp AttentionParameters::get(ImplicitLocOpBuilder &b,
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// The values that the initializer inserts into its structure, by place; null
-/// where it inserts none.
+/// Returns the values that the initializer inserts into its structure, by
+/// place; null if it does not insert one.
 static SmallVector<Value> getFields(LLVM::GlobalOp global, size_t count) {
   SmallVector<Value> fields(count);
   Block *block = global.getInitializerBlock();
@@ -124,7 +124,8 @@ static SmallVector<Value> getFields(LLVM::GlobalOp global, size_t count) {
   return fields;
 }
 
-/// The numbers of the global whose address the field is; none of a null.
+/// Reads the numbers of the global whose address is the field; none if it is
+/// null.
 static std::optional<std::vector<float>> readSlopes(const SymbolTable &symbols,
                                                     Value field) {
   if (field && field.getDefiningOp<LLVM::ZeroOp>())
@@ -146,7 +147,7 @@ static std::optional<std::vector<float>> readSlopes(const SymbolTable &symbols,
 std::optional<AttentionConstant>
 sluice::planning::readAttention(const SymbolTable &symbols,
                                 LLVM::GlobalOp global) {
-  constexpr size_t count = 7; // of a SluiceAttention
+  constexpr size_t count = 7; // fields of a SluiceAttention
   SmallVector<Value> fields = getFields(global, count);
   AttentionConstant result{};
   SluiceAttention &attention = result.parameters;

@@ -20,12 +20,13 @@
 
 namespace sluice::planning {
 
-/// Emits the `SluiceAttention` constants of a module, equal ones once.
+/// Emits the `SluiceAttention` constants of a module. Equal attentions share
+/// one.
 class AttentionParameters {
 public:
   explicit AttentionParameters(mlir::SymbolTable &symbols) : symbols(symbols) {}
 
-  /// An attention's parameters.
+  /// Returns the constant of an attention's parameters.
   mlir::LLVM::GlobalOp get(mlir::ImplicitLocOpBuilder &b,
                            ir::TaskAttendOp task);
 
@@ -36,20 +37,21 @@ private:
                               ir::TaskAttendOp task);
 
   mlir::SymbolTable &symbols;
-  /// By all attributes that decide them.
+  /// The keys contain all attributes that determine the constants.
   llvm::DenseMap<mlir::Attribute, mlir::LLVM::GlobalOp> parameters;
   llvm::DenseMap<mlir::Attribute, mlir::LLVM::GlobalOp> slopes;
 };
 
-/// What the runtime reads of such a constant.
+/// The content of such a constant, for the runtime.
 struct AttentionConstant {
-  /// Without slopes, which a step may only have the address of.
+  /// Does not refer to the slopes, because a step may only have their address.
   SluiceAttention parameters;
   std::vector<float> slopes; // alibi's, or none
 };
 
-/// Reads the constant that get() has made, or another such; nothing where the
-/// global is no constant of a `SluiceAttention`'s fields.
+/// Reads a constant that get() has made, or an equal one from another module.
+/// Returns nullopt if the global is not a constant with `SluiceAttention`'s
+/// fields.
 std::optional<AttentionConstant> readAttention(const mlir::SymbolTable &symbols,
                                                mlir::LLVM::GlobalOp global);
 

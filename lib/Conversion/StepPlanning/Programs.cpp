@@ -1,4 +1,4 @@
-//===- Programs.cpp - describes the code of a step ------------------------===//
+//===- Programs.cpp - the sluice.program of a step ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,7 +37,7 @@ FailureOr<std::string> sluice::planning::nameCode(StepOp step,
   return name;
 }
 
-/// Whether the step starts from tokens, and not from received rows.
+/// Returns whether the step starts from tokens, not from received rows.
 static bool hasEmbedding(StepOp step) {
   return step.walk([](EmbedOp) { return WalkResult::interrupt(); })
       .wasInterrupted();

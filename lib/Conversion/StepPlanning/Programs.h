@@ -1,4 +1,4 @@
-//===- Programs.h - describes the code of a step --------------------------===//
+//===- Programs.h - the sluice.program of a step --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,22 +12,23 @@
 
 namespace sluice::planning {
 
-/// Puts the `sluice.program` of a step, whose code is the symbol `code`, in
-/// front of the step. `cpu` is null for a GPU; `weights` are numbered as the
-/// code names them.
+/// Creates the `sluice.program` of a step before the step. Its code is the
+/// symbol `code`; `cpu` is null for a GPU; `weights` are numbered as in the
+/// code.
 ir::ProgramOp createProgram(ir::StepOp step, llvm::StringRef code,
                             ir::CpuLevelAttr cpu,
                             llvm::ArrayRef<mlir::Attribute> weights);
 
-/// The name of the symbol that becomes a step's code; fails where something
-/// else has it.
+/// Returns the name for the symbol of a step's code. Fails if another symbol
+/// has the name.
 mlir::FailureOr<std::string> nameCode(ir::StepOp step,
                                       mlir::SymbolTable &symbols);
 
-/// The number of a rope table among those of the program.
+/// Returns the number of a rope table in the program.
 int64_t getTableIndex(mlir::Value table);
 
-/// Where a buffer's records begin, in floats for each record of capacity.
+/// Returns where a buffer's records begin, in floats for each record of
+/// capacity.
 int64_t getPlace(mlir::Value buffer);
 
 } // namespace sluice::planning

@@ -1,4 +1,4 @@
-//===- TaskSignature.cpp - what makes row loops the same ------------------===//
+//===- TaskSignature.cpp - the identity of row loops ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ using namespace sluice::planning;
 std::string sluice::planning::nameRowKernel(TaskRowsOp loop) {
   std::string name = "rows";
   for (Operation &op : loop.getRowOps())
-    // What is looked up where it is used goes without saying.
+    // Rotations without a buffer are a part of the op that uses them.
     if (!isa<RotationsOp>(op) || loop.getBuffer(op.getResult(0)))
       name += ("_" + op.getName().stripDialect()).str();
   return name;

@@ -1,4 +1,4 @@
-//===- TaskSignature.h - what makes row loops the same --------------------===//
+//===- TaskSignature.h - the identity of row loops ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,18 +16,19 @@
 
 namespace sluice::planning {
 
-/// Returns what the function of a row loop is called: after its ops.
+/// Returns the name of a row loop's function, which lists its ops.
 std::string nameRowKernel(ir::TaskRowsOp loop);
 
-/// Returns a text that is equal for row loops that the same function does:
-/// their ops with attributes and widths, and which argument each op uses for
-/// what: `getPlaces` gives the places of an op's among the function's. Values
-/// in registers go by the order in which they come up.
+/// Returns a text that is equal for row loops that can share a function. It
+/// contains the ops with attributes and widths, and how each op uses the
+/// function's arguments: `getPlaces` returns the places of an op's arguments
+/// among the function's. Values in registers are numbered in the order in which
+/// they occur.
 std::string getSignature(
     ir::TaskRowsOp loop,
     llvm::function_ref<llvm::SmallVector<size_t>(mlir::Operation *)> getPlaces);
 
-/// Where the arguments of `used` stand in `all`, which has each of them.
+/// Returns the places of `used` in `all`, which contains each of them.
 template <typename Argument>
 llvm::SmallVector<size_t> findPlaces(llvm::ArrayRef<Argument> used,
                                      llvm::ArrayRef<Argument> all) {

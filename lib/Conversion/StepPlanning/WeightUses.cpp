@@ -1,4 +1,4 @@
-//===- WeightUses.cpp - how emitted code names weights --------------------===//
+//===- WeightUses.cpp - the numbers of weight uses ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- WeightUses.h - how emitted code names weights ----------------------===//
+//===- WeightUses.h - the numbers of weight uses --------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,17 +15,18 @@
 namespace sluice::planning {
 
 /// Numbers the uses of weights in the order in which code first needs them. A
-/// tied table has two: it is looked up by row and is packed as a matrix.
+/// tied table has two uses: it is looked up by row, and it is packed as a
+/// matrix.
 class WeightUses {
 public:
-  /// The index of this use of the value of a `sluice.param`.
+  /// Returns the number of this use of a `sluice.param`'s value.
   int64_t getIndex(mlir::Value param, ir::WeightUseKind use,
                    bool transposed = false);
-  /// That of a gate's weight, which is used linearly with a partner and not
-  /// otherwise. The partner has an index, too.
+  /// Returns the number of a gate's weight, which is only used linearly, with a
+  /// partner. Also numbers the partner.
   int64_t getGatedIndex(mlir::Value gate, mlir::Value partner, bool transposed);
 
-  /// #sluice.weight_use of every index.
+  /// Returns the #sluice.weight_use of every number.
   llvm::ArrayRef<mlir::Attribute> getUses() const { return uses; }
 
 private:
