@@ -1,4 +1,4 @@
-//===- ArenaPlan.cpp - where values lie in the arena ----------------------===//
+//===- ArenaPlan.cpp - the places of buffers in the arena -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace sluice::planning;
 
-/// 64 bytes: a cache line and the widest vector.
+/// 64 bytes: a cache line, and the widest vector.
 static constexpr int64_t unitFloats = 16;
 static constexpr int64_t maxFloats = int64_t(1) << 62;
 
@@ -25,8 +25,8 @@ static bool overlaps(const Lifetime &a, const Lifetime &b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
-/// The lowest offset that is free for `buffer` beside those `placed`, which are
-/// sorted by their offsets.
+/// Returns the lowest offset at which `buffer` does not conflict with the
+/// buffers `placed`, which are sorted by their offsets.
 static int64_t findPlace(ArrayRef<Lifetime> buffers, unsigned buffer,
                          ArrayRef<unsigned> placed, ArrayRef<int64_t> offsets) {
   int64_t size = roundUp(buffers[buffer].floatsPerRow);

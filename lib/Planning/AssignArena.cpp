@@ -1,4 +1,4 @@
-//===- AssignArena.cpp - gives buffers places in the arena ----------------===//
+//===- AssignArena.cpp - the pass that places buffers in the arena --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,8 +19,8 @@ using namespace sluice::planning;
 
 namespace {
 
-/// The intervals in which a step's buffers are in use, counted from barrier to
-/// barrier or, where there are none, from task to task.
+/// The intervals in which a step's buffers are used. An interval is from
+/// barrier to barrier or, if the target has no barriers, one task.
 class Lifetimes {
 public:
   explicit Lifetimes(StepOp step)
@@ -82,8 +82,8 @@ struct AssignArena : sluice::impl::AssignArenaBase<AssignArena> {
   }
 
 private:
-  /// Places the buffers of a domain. Returns how many floats the arena has for
-  /// each of its records.
+  /// Places the buffers of a domain. Returns the floats of the arena for each
+  /// record of the domain.
   FailureOr<int64_t> place(StepOp step, const Lifetimes &lifetimes,
                            ValueDomain domain) {
     SmallVector<BufferOp> placed;

@@ -1,4 +1,4 @@
-//===- CarryRows.cpp - lets checkpoints move what is used behind them -----===//
+//===- CarryRows.cpp - the pass that lists what checkpoints move ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ChooseOperands.cpp - gives products the operands of their kernels --===//
+//===- ChooseOperands.cpp - the pass that makes products' operands --------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -47,7 +47,8 @@ private:
     return success();
   }
 
-  /// The buffer of the product's input in that format.
+  /// Returns a buffer with the product's input in the operand's format, which
+  /// may already exist.
   Value getOperand(TaskProductOp product, OperandAttr operand) {
     Value input = product.getInput();
     Value &buffer = known[{input, operand}];
@@ -73,7 +74,8 @@ private:
     return buffer;
   }
 
-  /// What a checkpoint does not move is made anew behind it.
+  /// Forgets operands that a checkpoint does not move; they are made again
+  /// after it.
   void forgetUncarried() {
     for (auto [key, buffer] : llvm::make_early_inc_range(known))
       if (!target.isCarried(cast<BufferType>(buffer.getType())))

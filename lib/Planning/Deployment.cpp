@@ -1,4 +1,4 @@
-//===- Deployment.cpp - what of a module becomes steps --------------------===//
+//===- Deployment.cpp - how a module's programs work together -------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ using namespace sluice::planning;
 // Sources
 //===----------------------------------------------------------------------===//
 
-/// What models and pipelines both say of the model.
+/// Reads the attributes that models and pipelines have in common.
 template <typename Op>
 static ProgramSource makeSource(Operation *frame, Op model) {
   ProgramSource source;
@@ -31,8 +31,8 @@ static ProgramSource makeSource(Operation *frame, Op model) {
   return source;
 }
 
-/// The workers that compute the stage of that name; none where it is not split
-/// into ranks.
+/// Returns the workers that compute the stage of that name; none if it is not
+/// split into ranks.
 static SmallVector<WorkerOp> findWorkers(Operation *from,
                                          FlatSymbolRefAttr name) {
   Operation *stage = SymbolTable::lookupNearestSymbolFrom(from, name);
@@ -94,7 +94,7 @@ sluice::planning::findPrograms(ModuleOp module) {
 // Deployment
 //===----------------------------------------------------------------------===//
 
-/// The program of a draft, which is a pipeline of one stage.
+/// Returns the program of a draft, which is a pipeline of one stage.
 static FailureOr<FlatSymbolRefAttr> findDraft(SpeculateOp speculate) {
   auto pipeline = SymbolTable::lookupNearestSymbolFrom<PipelineOp>(
       speculate, speculate.getDraftAttr());
@@ -103,7 +103,8 @@ static FailureOr<FlatSymbolRefAttr> findDraft(SpeculateOp speculate) {
   return cast<FlatSymbolRefAttr>(pipeline.getStages()[0]);
 }
 
-/// The channels from the head through the stages and back, in that order.
+/// Returns the channels from the head through the stages and back, in that
+/// order.
 static SmallVector<ChannelOp> findChannels(GenerateOp generate,
                                            PipelineOp target) {
   SmallVector<ChannelOp> channels;
@@ -168,7 +169,7 @@ FailureOr<DeploymentSource> sluice::planning::findDeployment(ModuleOp module) {
   return source;
 }
 
-/// Lets channels that end at groups end at their first members.
+/// Erases the groups. Their channels now lead to and from their first members.
 static void eraseGroups(ModuleOp module, const DeploymentSource &source) {
   DenseMap<Attribute, FlatSymbolRefAttr> ranks;
   for (auto [group, rank] : source.groupRanks) {

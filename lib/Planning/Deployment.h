@@ -1,4 +1,4 @@
-//===- Deployment.h - what of a module becomes steps ----------------------===//
+//===- Deployment.h - how a module's programs work together ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,8 +14,8 @@
 
 namespace sluice::planning {
 
-/// A `sluice.worker` or `sluice.model` and what its `sluice.step` says of it.
-/// Attributes that it has none of are null.
+/// A `sluice.worker` or `sluice.model`, with the attributes of the
+/// `sluice.step` made from it. Attributes that it does not have are null.
 struct ProgramSource {
   mlir::Operation *frame;
   mlir::StringAttr architecture, modelName;
@@ -24,36 +24,39 @@ struct ProgramSource {
   mlir::IntegerAttr stepRows;
   mlir::DenseI64ArrayAttr costs;
   mlir::FlatSymbolRefAttr rank;
-  int64_t members = 1; // of the group that it computes the stage with
+  int64_t members = 1; // of the group that computes the stage
 };
 
-/// The workers of all pipelines in order, those of groups too; or the one model
-/// of a module that was not split. Reports a module that has neither, pipelines
-/// of stages that were not split into ranks, and workers of no pipeline.
+/// Returns the workers of all pipelines in order, including those of groups, or
+/// the only model of a module that was not split. Reports an error if the
+/// module has neither, if stages of a pipeline were not split into ranks, and
+/// if a worker belongs to no pipeline.
 mlir::FailureOr<llvm::SmallVector<ProgramSource>>
 findPrograms(mlir::ModuleOp module);
 
-/// What becomes the `sluice.deployment`; null where the module was not split.
+/// The ops that become the `sluice.deployment`; null if the module was not
+/// split.
 struct DeploymentSource {
   ir::GenerateOp generate;
   ir::PipelineOp target;
-  /// From the head through the stages and back.
+  /// The channels from the head through the stages and back.
   llvm::SmallVector<ir::ChannelOp> channels;
   mlir::FlatSymbolRefAttr draft; // the draft's worker, or null
-  /// The first members of the stages; and where there are groups all members of
-  /// each stage, else null.
+  /// `stages` are the first members of the stages. `groups` are all members of
+  /// each stage, or null if there are no groups.
   mlir::ArrayAttr stages, groups;
-  /// Each group with its first member's rank.
+  /// Each group, with the rank of its first member.
   llvm::SmallVector<std::pair<ir::GroupOp, mlir::FlatSymbolRefAttr>> groupRanks;
 };
 
-/// Finds it while the workers are there. Reports a second head, one that is at
-/// no rank, and a draft of several stages.
+/// Finds the deployment; called while the workers still exist. Reports an error
+/// for a second head, a head without a rank, and a draft of several stages.
 mlir::FailureOr<DeploymentSource> findDeployment(mlir::ModuleOp module);
 
-/// Turns `sluice.generate`, the pipelines and groups into `sluice.deployment`,
-/// and puts its channels in order: those of a group lead to and from its first
-/// member. Those between head and draft, which do not leave the rank, go.
+/// Converts `sluice.generate`, the pipelines and the groups to
+/// `sluice.deployment`, and puts its channels in order. Channels of a group
+/// lead to and from its first member. Channels between head and draft do not
+/// leave the rank and are erased.
 void lowerDeployment(mlir::ModuleOp module, const DeploymentSource &source);
 
 } // namespace sluice::planning

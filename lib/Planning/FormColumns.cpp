@@ -1,4 +1,4 @@
-//===- FormColumns.cpp - keeps values in registers ------------------------===//
+//===- FormColumns.cpp - the pass that keeps values in registers ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,10 +19,10 @@ using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::planning;
 
-/// Whether nothing but the loop that writes the buffer accesses it.
+/// Returns whether only the loop that writes the buffer accesses it.
 static bool isPrivate(Value buffer) { return buffer.hasOneUse(); }
 
-/// The rows that never leave the column loop that makes them.
+/// Returns the rows that are used only in the column loop that makes them.
 static DenseSet<Value> findInColumnLoop(TaskRowsOp loop) {
   SmallVector<LoopItem> items = formItems(loop);
   DenseMap<Value, const LoopItem *> makers;
@@ -48,8 +48,8 @@ static DenseSet<Value> findInColumnLoop(TaskRowsOp loop) {
   return found;
 }
 
-/// The rows that loops over columns alone read and that the target's code holds
-/// in registers.
+/// Returns the rows that only loops over columns read and that the target's
+/// code keeps in registers.
 static DenseSet<Value> findHeld(TaskRowsOp loop) {
   DenseSet<Value> found;
   PlanTargetInterface target = loop->getParentOfType<StepOp>().getPlanTarget();
@@ -80,7 +80,7 @@ struct FormColumns : sluice::impl::FormColumnsBase<FormColumns> {
   }
 
 private:
-  /// Takes the memory from those of the rows that no other task reads.
+  /// Erases the buffers of those of the rows that no other task reads.
   void keep(TaskRowsOp loop, const DenseSet<Value> &rows) {
     TaskYieldOp yield = loop.getYield();
     for (unsigned i = loop.getWrites().size(); i-- > 0;) {

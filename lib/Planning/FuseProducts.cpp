@@ -1,4 +1,4 @@
-//===- FuseProducts.cpp - lets products compute gates and residuals -------===//
+//===- FuseProducts.cpp - the pass that fuses ops into products -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,7 +24,7 @@ using namespace sluice::ir;
 // Readers
 //===----------------------------------------------------------------------===//
 
-/// How many tasks read a buffer; the end of a step does so, too.
+/// Returns how many tasks read a buffer; the end of a step counts as one.
 static unsigned countReaders(Value buffer) {
   unsigned readers = 0;
   for (Operation *user : buffer.getUsers()) {
@@ -36,7 +36,7 @@ static unsigned countReaders(Value buffer) {
   return readers;
 }
 
-/// The one op of a row loop's body, if it is of that kind.
+/// Returns the only op of a row loop's body if it is an `Op`, otherwise null.
 template <typename Op> static Op getOnly(Operation &task) {
   auto loop = dyn_cast<TaskRowsOp>(task);
   if (!loop || !llvm::hasSingleElement(loop.getRowOps()))
@@ -50,6 +50,7 @@ template <typename Op> static Op getOnly(Operation &task) {
 
 namespace {
 
+/// Fuses a gate and the two products of its operands into one product.
 class GateFuser {
 public:
   explicit GateFuser(StepOp step) : step(step), target(step.getPlanTarget()) {
@@ -64,13 +65,13 @@ private:
 
   StepOp step;
   PlanTargetInterface target;
-  DenseMap<Value, unsigned> uses;          // products of a weight
-  DenseMap<Value, TaskProductOp> products; // since the last checkpoint
+  DenseMap<Value, unsigned> uses; // the number of products of each weight
+  DenseMap<Value, TaskProductOp> products; // by output, since the checkpoint
 };
 
 } // namespace
 
-/// How a weight's elements are stored in its file.
+/// Returns how a weight's elements are stored in its file.
 static ElementFormat getStored(TaskProductOp product) {
   FlatSymbolRefAttr name = product.getWeightParam().getWeightAttr();
   if (auto slice = SymbolTable::lookupNearestSymbolFrom<SliceOp>(product, name))
@@ -79,7 +80,7 @@ static ElementFormat getStored(TaskProductOp product) {
       .getStored();
 }
 
-/// Whether two products can be packed and computed as one.
+/// Returns whether two products can be packed and computed as one.
 bool GateFuser::fits(TaskProductOp gate, TaskProductOp partner) {
   auto isFree = [&](TaskProductOp product) {
     return countReaders(product.getOutput()) == 1 &&
@@ -132,6 +133,7 @@ unsigned GateFuser::run() {
 
 namespace {
 
+/// Fuses a sum into the product that computes one of its terms.
 class ResidualFuser {
 public:
   explicit ResidualFuser(StepOp step) : step(step) {}
@@ -142,19 +144,20 @@ private:
   bool visit(TaskRowsOp loop, AddOp add);
 
   StepOp step;
-  /// Products since the last checkpoint that add nothing yet, by what they
-  /// write, and how many came before them.
+  /// Products since the last checkpoint that have no residual yet, by their
+  /// output, with the number of earlier products.
   DenseMap<Value, std::pair<TaskProductOp, unsigned>> products;
   unsigned next = 0;
 };
 
 } // namespace
 
-/// Moves the later of the products that the sum adds to the place of the sum,
-/// if nothing else reads what it computes.
+/// Finds the later of the products whose outputs are terms of the sum and have
+/// no other reader. Moves it to the place of the sum and lets it add the other
+/// term.
 bool ResidualFuser::visit(TaskRowsOp loop, AddOp add) {
   if (loop.getReads().size() < 2)
-    return false; // a buffer is added to itself
+    return false; // The loop adds a buffer to itself.
   TaskProductOp found;
   unsigned number = 0;
   for (Value operand : {add.getLhs(), add.getRhs()}) {
@@ -195,11 +198,11 @@ unsigned ResidualFuser::run() {
 // Operands
 //===----------------------------------------------------------------------===//
 
-/// Lets generated code make operands of rows that generated code makes.
+/// Lets generated code make operands from rows that generated code made.
 static unsigned joinOperands(StepOp step) {
   PlanTargetInterface target = step.getPlanTarget();
   unsigned joined = 0;
-  llvm::SmallPtrSet<Value, 16> generated; // since the last checkpoint
+  llvm::SmallPtrSet<Value, 16> generated; // rows since the last checkpoint
   for (Operation &op : step.getBody().front()) {
     if (isa<TaskCheckpointOp>(op))
       generated.clear();

@@ -1,4 +1,4 @@
-//===- FuseRowLoops.cpp - merges row loops that follow each other ---------===//
+//===- FuseRowLoops.cpp - the pass that merges adjacent row loops ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::planning;
 
-/// Makes one row loop of several, in front of the first of them.
+/// Merges row loops into one, which is inserted before the first of them.
 static void merge(ArrayRef<TaskRowsOp> loops) {
   llvm::SetVector<Value> reads, weights, writes;
   for (TaskRowsOp loop : loops) {
@@ -37,7 +37,7 @@ static void merge(ArrayRef<TaskRowsOp> loops) {
                                    writes.getArrayRef(),
                                    cast<TaskInterface>(*first).getTaskLayer());
   b.setInsertionPointToStart(&merged.getBody().front());
-  DenseMap<Value, Value> rows; // of buffers
+  DenseMap<Value, Value> rows; // the arguments of the buffers
   for (auto [buffer, argument] :
        llvm::zip_equal(reads, merged.getRowArguments()))
     rows[buffer] = argument;
@@ -73,7 +73,7 @@ struct FuseRowLoops : sluice::impl::FuseRowLoopsBase<FuseRowLoops> {
       return; // planned already
     const bool sumsOneWidth = step.getPlanTarget().sumsOneWidth();
     SmallVector<SmallVector<TaskRowsOp>> groups;
-    int64_t summed = 0; // by the last group
+    int64_t summed = 0; // width of the rows that the last group sums
     Operation *last = nullptr;
     for (TaskInterface task : step.getBody().getOps<TaskInterface>()) {
       auto loop = dyn_cast<TaskRowsOp>(task.getOperation());
@@ -101,7 +101,7 @@ struct FuseRowLoops : sluice::impl::FuseRowLoopsBase<FuseRowLoops> {
   }
 
 private:
-  /// The width of the rows that a loop adds up; 0 if it adds up none.
+  /// Returns the width of the rows that a loop sums, or 0 if it sums none.
   static int64_t getSum(TaskRowsOp loop) {
     for (Operation &op : loop.getRowOps())
       if (int64_t width = getSumWidth(&op))

@@ -1,4 +1,4 @@
-//===- OrderTasks.cpp - does tasks as early as their inputs allow ---------===//
+//===- OrderTasks.cpp - the pass that orders a step's tasks ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,15 +21,15 @@ using namespace sluice::planning;
 
 namespace {
 
-/// Takes tasks out of their order as their inputs become ready.
+/// Reorders tasks by when their inputs become ready.
 class TaskOrderer {
 public:
   explicit TaskOrderer(StepOp step) : step(step) {}
 
-  /// The tasks in their new order.
+  /// Returns the tasks in their new order.
   SmallVector<TaskInterface> run() {
     for (TaskInterface task : step.getBody().getOps<TaskInterface>()) {
-      // No task goes past a checkpoint.
+      // No task moves past a checkpoint.
       if (!isa<TaskCheckpointOp>(task.getOperation())) {
         pending.push_back(task);
         continue;
@@ -42,7 +42,7 @@ public:
   }
 
 private:
-  /// Whether it is a row loop of generated code.
+  /// Returns whether the task is a row loop of generated code.
   static bool isLoop(TaskInterface task) {
     auto loop = dyn_cast<TaskRowsOp>(task.getOperation());
     return loop && !loop.getRuntime();
@@ -69,9 +69,9 @@ private:
     order.push_back(task);
   }
 
-  /// Takes all row loops over a domain that are ready or become so on the way:
-  /// producers come first. Sums over rows of another width are left to the next
-  /// loop where the target wants that.
+  /// Takes all row loops over a domain that are ready, or become ready after
+  /// earlier ones. Sums over rows of another width are left for the next loop
+  /// if the target requires it.
   void takeLoops(ValueDomain domain) {
     const bool sumsOneWidth = step.getPlanTarget().sumsOneWidth();
     int64_t summed = 0;
@@ -91,8 +91,8 @@ private:
     });
   }
 
-  /// Takes the other tasks that are ready now; those that need one of them
-  /// wait, so that row loops and tasks beside them share their barrier.
+  /// Takes the other tasks that are ready now. Tasks that need one of these
+  /// wait, so that row loops between them share their barrier.
   void takeCalls() {
     SmallVector<TaskInterface> calls;
     llvm::erase_if(pending, [&](TaskInterface task) {
@@ -107,7 +107,7 @@ private:
 
   StepOp step;
   llvm::SmallPtrSet<Value, 16> written;
-  std::vector<TaskInterface> pending; // up to the next checkpoint
+  std::vector<TaskInterface> pending; // until the next checkpoint
   SmallVector<TaskInterface> order;
 };
 

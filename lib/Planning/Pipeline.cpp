@@ -1,4 +1,4 @@
-//===- Pipeline.cpp - all passes that plan a step -------------------------===//
+//===- Pipeline.cpp - the pipeline of all planning passes -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

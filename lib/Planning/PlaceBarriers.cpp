@@ -1,4 +1,4 @@
-//===- PlaceBarriers.cpp - lets threads wait for each other ---------------===//
+//===- PlaceBarriers.cpp - the pass that inserts barriers -----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,9 +15,9 @@ namespace sluice {
 using namespace mlir;
 using namespace sluice::ir;
 
-/// Whether threads must meet between the two. Values are told apart by buffer,
-/// not by address: memory is reused only across barriers (AssignArena.cpp), so
-/// reuse never asks for another.
+/// Returns whether threads need a barrier between the two accesses. Compares
+/// buffers, not addresses: memory is reused only across barriers
+/// (AssignArena.cpp), so reuse never needs another barrier.
 static bool conflicts(const MemoryAccess &earlier, const MemoryAccess &later) {
   if (earlier.memory != later.memory || (!earlier.writes && !later.writes))
     return false;
@@ -38,7 +38,7 @@ struct PlaceBarriers : sluice::impl::PlaceBarriersBase<PlaceBarriers> {
       auto task = dyn_cast<TaskInterface>(op);
       if (!task)
         continue;
-      // A checkpoint is a barrier before and behind itself.
+      // A checkpoint is a barrier before and after itself.
       if (isa<TaskCheckpointOp>(op)) {
         sinceBarrier.clear();
         continue;

@@ -1,4 +1,4 @@
-//===- PlanStep.cpp - turns programs into steps ---------------------------===//
+//===- PlanStep.cpp - the pass that makes steps of programs ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace sluice;
 using namespace sluice::ir;
 
-/// The values of a vector weight, from its file.
+/// Reads the values of a vector weight from its file.
 static Expected<SmallVector<float>> readVector(WeightOp weight, FileOp file) {
   std::string path = file.getAbsolutePath();
   Expected<MappedFile> mapped = MappedFile::open(path);

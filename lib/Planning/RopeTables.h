@@ -12,11 +12,11 @@
 
 namespace sluice::planning {
 
-/// The table of a rotation. Equal tables are equal attributes, so that a step
-/// computes each once. Reads the values of the op's factors, which change the
-/// table's constants, from the model's file; reports a file that cannot be
-/// read, is not the one that was imported, or whose factors give no finite
-/// table.
+/// Returns the table of a rotation. Equal tables are equal attributes, so that
+/// a step computes each once. If the op has factors, which change the table's
+/// constants, reads their values from the model's file. Reports an error if the
+/// file cannot be read or is not the imported file, or if the factors do not
+/// give a finite table.
 mlir::FailureOr<ir::RopeTableAttr> computeRopeTable(ir::RopeOp op);
 
 } // namespace sluice::planning

@@ -1,4 +1,4 @@
-//===- RowLoops.cpp - what a row loop does for one row --------------------===//
+//===- RowLoops.cpp - the parts of a row loop's code ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -50,9 +50,9 @@ SmallVector<Value> sluice::planning::getVectorWeights(Operation *op) {
   });
 }
 
-/// Appends a pass to the last item where that is a loop over as many columns,
-/// and else to a new one. A pass never joins the loop of the pass before it,
-/// whose scalar it needs.
+/// Appends a pass to the last item if that is a loop over as many columns,
+/// otherwise to a new item. A pass never joins the loop of the previous pass of
+/// its op, because it needs that pass's scalar.
 static void addPass(SmallVectorImpl<LoopItem> &items, ColumnPass pass,
                     int64_t width) {
   auto isPassBefore = [&](const ColumnPass &other) {

@@ -1,14 +1,13 @@
-//===- RowLoops.h - what a row loop does for one row ----------------------===//
+//===- RowLoops.h - the parts of a row loop's code ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The code of a row loop goes over the columns of a row again and again. Ops
-// that do so for rows of one width, one after the other, share a loop over the
-// columns; an op that needs a scalar of the whole row, as a norm does, takes
-// several.
+// The code of a row loop goes over the columns of a row several times. Adjacent
+// ops over rows of one width share a loop over the columns. An op that needs a
+// scalar of the whole row, such as a norm, needs several loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,16 +19,16 @@
 namespace sluice::planning {
 
 /// One pass of an op over the columns. All but an op's last pass reduce the row
-/// to a scalar that the next pass uses: `rms_norm` has two passes (the sum of
-/// squares, the scaling), `layer_norm` three, `to_operand` two where it
-/// searches for the largest number first, the others one.
+/// to a scalar that the next pass uses. `rms_norm` has two passes (the sum of
+/// squares, the scaling) and `layer_norm` three; `to_operand` has two if it
+/// first searches for the largest magnitude; other ops have one.
 struct ColumnPass {
   mlir::Operation *op;
   unsigned number;
 
   bool isLast() const;
-  /// Whether the pass adds the row up. A reduction that does not compares the
-  /// row's numbers.
+  /// Returns whether the pass sums the row. Another reduction finds the largest
+  /// of the row's numbers.
   bool isSum() const;
 };
 
@@ -37,28 +36,28 @@ struct ColumnPass {
 /// columns.
 struct LoopItem {
   mlir::Operation *op = nullptr;
-  llvm::SmallVector<ColumnPass, 4> passes; // where there is no `op`
+  llvm::SmallVector<ColumnPass, 4> passes; // if there is no `op`
   int64_t width = 0;                       // columns of the passes' rows
 };
 
-/// Whether the op goes over the columns in passes, and has no loops of its own.
+/// Returns whether the op goes over the columns in passes and has no loops of
+/// its own.
 bool isColumnOp(mlir::Operation *op);
 
-/// How often an op that goes over the columns does so.
+/// Returns the number of passes of such an op.
 unsigned countPasses(mlir::Operation *op);
 
-/// The width of the rows that an op adds up; 0 if it adds up none.
+/// Returns the width of the rows that an op sums, or 0 if it sums none.
 int64_t getSumWidth(mlir::Operation *op);
 
-/// The operands of an op of a row loop that are rows, in order.
+/// Returns the operands of an op of a row loop that are rows, in order.
 llvm::SmallVector<mlir::Value> getRowOperands(mlir::Operation *op);
 
-/// The operands of an op that goes over the columns which are vectors, in
-/// order.
+/// Returns the vector operands of an op that goes over the columns, in order.
 llvm::SmallVector<mlir::Value> getVectorWeights(mlir::Operation *op);
 
-/// The parts of a row loop's code, in order. `sluice.rotations` that have no
-/// memory are none: who rotates looks them up.
+/// Returns the parts of a row loop's code, in order. A `sluice.rotations`
+/// without a buffer is no part: the ops that rotate look its values up.
 llvm::SmallVector<LoopItem> formItems(ir::TaskRowsOp loop);
 
 } // namespace sluice::planning

@@ -1,4 +1,4 @@
-//===- StepBuilder.cpp - builds the step of a program ---------------------===//
+//===- StepBuilder.cpp - the builder of a program's step ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -42,8 +42,8 @@ private:
   void visitAllGather(AllGatherOp op);
   void visitRowWise(Operation *op);
 
-  /// Fills the body of a row loop: gets the rows that are read and the weights,
-  /// returns the rows that are written.
+  /// Fills the body of a row loop. Receives the rows that are read and the
+  /// weights, and returns the rows that are written.
   using Body = llvm::function_ref<SmallVector<Value>(ValueRange rows,
                                                      ValueRange weights)>;
   TaskRowsOp addRows(ValueDomain domain, ValueRange reads, ValueRange weights,
@@ -55,7 +55,7 @@ private:
   void setLogits(Value logits);
   Value makeRotations(ValueRange weights, int64_t width);
 
-  /// Of rows that visit() found to be computed before.
+  /// Returns the buffer of rows whose op visit() has seen before.
   Value bufferOf(Value value) const { return buffers.at(value); }
   ValueDomain domainOf(Value value) const {
     return cast<BufferType>(bufferOf(value).getType()).getDomain();
@@ -73,12 +73,12 @@ private:
   PlanTargetInterface target;
   OpBuilder declarations;       // at the end of the step's declarations
   OpBuilder b;                  // at the end of its tasks
-  Location loc = step.getLoc(); // of the op at hand
-  std::optional<int64_t> layer; // that it is in
+  Location loc = step.getLoc(); // of the current op
+  std::optional<int64_t> layer; // of the current op
   DenseMap<Value, Value> buffers;
   DenseMap<Attribute, Value> params; // by the weight's name
   DenseMap<Attribute, Value> tables; // by their parameters
-  DenseMap<Value, Value> rotations;  // of tables, where steps have them
+  DenseMap<Value, Value> rotations;  // of tables, if steps have them
   Value results;
   int64_t layers = 0, firstLayer = 0, hiddenSize = 0, caches = 0;
 };
@@ -100,7 +100,7 @@ Value StepBuilder::addResult(Value value, ValueDomain domain) {
   return buffer;
 }
 
-/// The value of a weight in the step.
+/// Returns the value of a weight in the step.
 Value StepBuilder::getParam(Value weight) {
   auto op = weight.getDefiningOp<ParamOp>();
   Value &param = params[op.getWeightAttr()];
@@ -130,7 +130,7 @@ void StepBuilder::setLogits(Value logits) {
   results = buffer;
   if (domainOf(logits) == ValueDomain::Outputs)
     return;
-  // The runtime reads the logits of outputs, whoever computed more.
+  // The runtime reads the logits of outputs only, so these are selected.
   results = addBuffer(ValueDomain::Outputs, widthOf(buffer));
   addRows(ValueDomain::Outputs, buffer, {}, results,
           [&](ValueRange rows, ValueRange) -> SmallVector<Value> {
@@ -218,7 +218,7 @@ void StepBuilder::visitSend(SendOp op) {
           });
 }
 
-/// What it moves is for --sluice-carry-rows to say.
+/// --sluice-carry-rows chooses the buffers that it moves.
 void StepBuilder::visitCheckpoint(CheckpointOp op) {
   TaskCheckpointOp::create(b, loc, ValueRange(), getLayerAttr());
   for (auto [input, result] : llvm::zip_equal(op.getInputs(), op.getResults()))
@@ -248,7 +248,7 @@ FailureOr<Value> StepBuilder::getTable(RopeOp op) {
   return table;
 }
 
-/// In the body of a row loop.
+/// Emits rotations in the body of a row loop.
 Value StepBuilder::makeRotations(ValueRange weights, int64_t width) {
   auto type =
       RankedTensorType::get({ShapedType::kDynamic, width}, b.getF32Type());
@@ -299,14 +299,14 @@ void StepBuilder::visitLinear(LinearOp op) {
 }
 
 void StepBuilder::visitAttend(AttendOp op) {
-  // A layer has a cache of its own and attends once: layer_c4, layer_c6.
+  // A layer has a cache of its own and one attention: layer_c4, layer_c6.
   Value cache = CacheOp::create(declarations, loc, op.getCache().getType(),
                                 b.getI64IntegerAttr(caches++));
   Value key = bufferOf(op.getKey()), value = bufferOf(op.getValue());
   TaskAppendOp::create(b, loc, key, value, cache, getLayerAttr());
   if (!target.attendsToStep())
     key = value = Value();
-  // A worker is one member, which has one first head.
+  // A worker is one member, so it has one first head.
   IntegerAttr firstHead;
   if (auto first = op.getFirstHeads())
     firstHead = b.getI64IntegerAttr(first->front());
@@ -330,7 +330,7 @@ void StepBuilder::visitAllReduce(AllReduceOp op) {
                          getLayerAttr());
   if (!hasBiases)
     return;
-  // Each member adds them by itself, in a loop with what follows.
+  // Each member adds the biases itself, in a row loop with the ops that follow.
   auto biases = llvm::to_vector(op.getBiases());
   llvm::SmallSetVector<Value, 4> weights;
   for (Value bias : biases)
@@ -359,7 +359,7 @@ void StepBuilder::visitAllGather(AllGatherOp op) {
 /// Copies the op into a row loop of its own.
 void StepBuilder::visitRowWise(Operation *op) {
   llvm::SmallSetVector<Value, 4> reads, weights;
-  // That of all inputs: select_outputs_c2.
+  // The domain is that of all inputs: select_outputs_c2.
   ValueDomain domain = ValueDomain::Rows;
   for (Value operand : op->getOperands()) {
     if (isRows(operand.getType())) {
@@ -399,7 +399,7 @@ void StepBuilder::visitRowWise(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult StepBuilder::build(Operation *frame) {
-  // Declarations first, then tasks: everything is put before the end.
+  // Declarations come first, then tasks; everything is inserted before the end.
   auto end = ResultsOp::create(b, loc, addBuffer(ValueDomain::Rows, 1));
   Operation *placeholder = end.getBuffer().getDefiningOp();
   declarations.setInsertionPoint(placeholder);

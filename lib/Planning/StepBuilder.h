@@ -1,4 +1,4 @@
-//===- StepBuilder.h - builds the step of a program -----------------------===//
+//===- StepBuilder.h - the builder of a program's step --------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,9 +12,9 @@
 
 namespace sluice::planning {
 
-/// Builds the step of a `sluice.model` or `sluice.worker` in front of it, under
-/// the given name: one task for each op, in an order in which they can be
-/// executed. Reports on the op that the target cannot take.
+/// Builds the step of a `sluice.model` or `sluice.worker` before it, with the
+/// given name. It has one task for each op, in an order in which they can be
+/// executed. Reports an error at an op that the target does not support.
 mlir::FailureOr<ir::StepOp> buildStep(const ProgramSource &source,
                                       llvm::StringRef name,
                                       mlir::FlatSymbolRefAttr counterpart,

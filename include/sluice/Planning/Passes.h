@@ -10,8 +10,9 @@
 //   mlir::PassManager pm(context);
 //   sluice::buildPlanPipeline(pm, {.target = "#sluice.cpu<avx512vnni>"});
 //
-// Each pass does one thing to a `sluice.step` and can be run by itself. Where
-// targets differ, a pass asks the step's target through PlanTargetInterface.
+// Each pass does one thing to a `sluice.step` and can be run by itself. If
+// targets differ in something, a pass asks the step's target through
+// PlanTargetInterface.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,12 +29,12 @@ namespace sluice {
 #define GEN_PASS_DECL
 #include "sluice/Planning/Passes.h.inc"
 
-/// Makes a planned `sluice.step` of each program of a module: all passes of
-/// this folder, in the order in which they stand in Passes.td.
+/// Adds all passes of this folder, in the order of Passes.td. They make a
+/// planned `sluice.step` of each program of a module.
 void buildPlanPipeline(mlir::OpPassManager &pm, const PlanStepOptions &options);
 
-/// Registers the passes of this folder, and all of them as `sluice-plan`. Not
-/// thread-safe.
+/// Registers the passes of this folder, and the pipeline of all of them as
+/// `sluice-plan`. Not thread-safe.
 void registerSluicePlanningPasses();
 
 } // namespace sluice
