@@ -1,4 +1,4 @@
-//===- DescriptorBuilder.cpp - a descriptor from the phase kernels --------===//
+//===- DescriptorBuilder.cpp - descriptors of the phase kernels -----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -59,7 +59,7 @@ static ScalesDescriptor describeScales(WeightOp scales,
   return result;
 }
 
-/// `slice` is null where the program has all of the weight.
+/// `slice` is null if the program has all of the weight.
 static WeightDescriptor describeWeight(WeightOp weight, SliceOp slice,
                                        WeightUseAttr use,
                                        const SymbolTable &symbols,
@@ -85,8 +85,8 @@ static WeightDescriptor describeWeight(WeightOp weight, SliceOp slice,
   return result;
 }
 
-/// The format that holds most of the target's linear weights' elements: what
-/// people call the model's quantisation.
+/// Returns the format that most elements of the target's linear weights have,
+/// which is commonly called the model's quantisation.
 static std::string nameQuantization(const ExecutableDescriptor &executable) {
   llvm::MapVector<Format, int64_t> elements;
   for (const PlanStage &stage : executable.plan.stages) {
@@ -101,8 +101,8 @@ static std::string nameQuantization(const ExecutableDescriptor &executable) {
   return std::string(formatInfo(max->first).name);
 }
 
-/// Checks that the step's row kernels are what the runtime calls: functions of
-/// the type SluiceRowKernel (runtime/device/cpu/CpuProgramABI.h).
+/// Checks that the step's row kernels are functions of the type SluiceRowKernel
+/// (runtime/device/cpu/CpuProgramABI.h), so that the runtime can call them.
 static Status checkKernels(StepOp step, const SymbolTable &symbols) {
   MLIRContext *context = step.getContext();
   Type pointer = LLVM::LLVMPointerType::get(context);
@@ -157,7 +157,8 @@ static ProgramDescriptor describeProgram(ProgramOp program,
     result.ropeTables.push_back(
         {table.getInverse().asArrayRef().vec(),
          static_cast<float>(table.getFactor().convertToDouble())});
-  // Of uses without a partner: program_c13.
+  // The places of uses without a partner. A partner has such a use:
+  // program_c13.
   llvm::DenseMap<Attribute, int64_t> places;
   for (auto [place, use] : llvm::enumerate(program.getWeights()))
     places[use] = static_cast<int64_t>(place);
@@ -181,14 +182,14 @@ static ProgramDescriptor describeProgram(ProgramOp program,
 
 static StepCosts toCosts(ProgramOp program) {
   StepCosts costs{};
-  // As many as there are row counts: program_c8.
+  // There are as many costs as row counts: program_c8.
   if (std::optional<ArrayRef<int64_t>> nanos = program.getCosts())
     llvm::transform(*nanos, costs.begin(), [](int64_t n) { return Time(n); });
   return costs;
 }
 
-/// As `machines` names the place. Where no cluster is described, the node's
-/// first device is taken to be its only one.
+/// Returns the name of a place as in `machines`. If no cluster is described,
+/// the node's first device is assumed to be its only one.
 static Expected<std::string>
 namePlace(const std::optional<cluster::Cluster> &machines, PlaceAttr place) {
   if (!machines) {
@@ -203,7 +204,7 @@ namePlace(const std::optional<cluster::Cluster> &machines, PlaceAttr place) {
   return machines->placeName(*found);
 }
 
-/// Adds the ranks, without their roles as yet. Returns their numbers by name.
+/// Adds the ranks without their roles. Returns their numbers by name.
 static Expected<llvm::StringMap<int64_t>> addRanks(ModuleOp module,
                                                    ExecutionPlan &plan) {
   std::optional<cluster::Cluster> machines;
@@ -224,8 +225,8 @@ static Expected<llvm::StringMap<int64_t>> addRanks(ModuleOp module,
   return numbers;
 }
 
-/// The channels in the order of the module: that of the stages. Their kinds
-/// follow from their frames.
+/// Adds the channels in the order of the module, which is that of the stages.
+/// Their kinds follow from their frames.
 static void addChannels(ModuleOp module, const llvm::StringMap<int64_t> &ranks,
                         ExecutionPlan &plan) {
   for (ChannelOp channel : module.getOps<ChannelOp>()) {
@@ -252,7 +253,7 @@ static PlanDraft describeDraft(DeploymentOp op, ProgramOp program) {
   return draft;
 }
 
-/// The members behind the first of the group that computes a stage.
+/// Adds the members after the first of the group that computes a stage.
 static void addOthers(DeploymentOp op, int64_t stage,
                       const SymbolTable &symbols,
                       const llvm::StringMap<int64_t> &ranks,
@@ -297,7 +298,7 @@ static Expected<ExecutionPlan> describePlan(ModuleOp module, DeploymentOp op,
   return plan;
 }
 
-/// The target's shape, which its first stage's program tells.
+/// Sets the target's shape, which is known from the program of its first stage.
 static void describeTarget(const ProgramDescriptor &first, ProgramOp program,
                            ExecutableDescriptor &result) {
   result.name = program.getModelName().str();
@@ -309,8 +310,8 @@ static void describeTarget(const ProgramDescriptor &first, ProgramOp program,
     result.eosTokens.push_back(static_cast<int32_t>(token));
 }
 
-/// How many rows of a prompt every step can have: the draft's too, since the
-/// head cuts a prompt for it in the same way.
+/// Returns the most rows of a prompt that every step can have, including the
+/// draft's, since the head cuts a prompt for the draft in the same way.
 static int64_t minStepRows(const ExecutableDescriptor &executable) {
   const ExecutionPlan &plan = executable.plan;
   auto rowsOf = [&](std::string_view program) {
@@ -335,7 +336,7 @@ Expected<ExecutableDescriptor> sluice::buildDescriptor(ModuleOp module) {
       return status;
     result.programs.push_back(describeProgram(program, symbols, files));
   }
-  // Those for a CPU come first.
+  // Programs for CPUs come first.
   for (ProgramOp program : module.getOps<ProgramOp>())
     if (!program.getCpu())
       result.programs.push_back(describeProgram(program, symbols, files));

@@ -1,4 +1,4 @@
-//===- NativeObject.cpp - native code from the phase kernels --------------===//
+//===- NativeObject.cpp - native code of the phase kernels ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -45,15 +45,15 @@ createMachine(const CpuTarget &target) {
   const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
   assert(found && "the X86 target was registered above");
   llvm::TargetOptions options;
-  // The compiler may not contract on its own: a row's bits would then depend
-  // on how a loop happened to be unrolled.
+  // Forbids LLVM to fuse operations, because a row's bits would then depend on
+  // how a loop was unrolled.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
       triple, target.llvmCpu, target.llvmFeatures, options, llvm::Reloc::PIC_,
       std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
-/// Adds a constant that other objects see.
+/// Adds a constant that is visible to other objects.
 static void addGlobal(llvm::Module &module, const llvm::Twine &symbol,
                       llvm::Constant *value) {
   auto *global = new llvm::GlobalVariable(
@@ -74,8 +74,8 @@ static void addBytes(llvm::Module &module, llvm::StringRef name,
       llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), bytes.size()));
 }
 
-/// Refers to the symbol of the runtime's version, in a way that neither LLVM
-/// nor the linker takes out: it is never read.
+/// Refers to the runtime's version symbol, such that neither LLVM nor the
+/// linker removes the reference although it is never read.
 static void addInterface(llvm::Module &module) {
   llvm::LLVMContext &context = module.getContext();
   auto *symbol = new llvm::GlobalVariable(
@@ -89,7 +89,7 @@ static void addInterface(llvm::Module &module) {
 
 namespace {
 
-/// A name and the function that it stands for, in the object's tables.
+/// An entry of the object's tables: a name and its function.
 struct TableEntry {
   std::string name;
   std::string function;
@@ -124,7 +124,7 @@ static Status addTable(llvm::Module &module, llvm::StringRef symbol,
   return {};
 }
 
-/// The row kernels of all steps, each once.
+/// Returns the row kernels of all steps, each once.
 static std::vector<TableEntry> listRowKernels(ModuleOp kernels) {
   llvm::SetVector<StringRef> names;
   for (ir::StepOp step : kernels.getOps<ir::StepOp>())
@@ -160,7 +160,8 @@ static Status addTables(llvm::Module &module, ModuleOp kernels) {
   if (Status status = addTable(module, "sluice_row_kernel_table", rowKernels);
       !status.ok())
     return status;
-  // Nobody calls them by name, and other objects may have functions of theirs.
+  // No code calls the functions by name, and other objects may have functions
+  // of the same names.
   for (const TableEntry &kernel : rowKernels)
     module.getFunction(kernel.function)
         ->setLinkage(llvm::GlobalValue::InternalLinkage);
@@ -170,8 +171,8 @@ static Status addTables(llvm::Module &module, ModuleOp kernels) {
   return addTable(module, "sluice_program_emulated_table", emulated);
 }
 
-/// Limits generated code to the target; without it LLVM would use 256-bit
-/// vectors where the target has wider ones.
+/// Limits generated code to the target. Without it, LLVM would use 256-bit
+/// vectors even if the target has wider ones.
 static void setTargetAttributes(llvm::Module &module, const CpuTarget &target) {
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
@@ -198,9 +199,9 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, modules);
 }
 
-/// Lowers what the host runs. Kernels for chips are in the image.
+/// Lowers the host's code. Kernels for chips are in the image.
 static LogicalResult lowerToLLVM(ModuleOp module) {
-  // Of these, graphs only say the names.
+  // Graphs refer to these kernels only by name.
   for (auto kernels :
        llvm::make_early_inc_range(module.getOps<gpu::GPUModuleOp>()))
     if (kernels.getTargetsAttr())
@@ -218,7 +219,7 @@ sluice::emitObject(ModuleOp kernels, const ProgramData &data,
   if (failed(lowerToLLVM(*lowered)))
     return firstError.status("lowering to LLVM IR failed");
 
-  // References to the model's files have gone into the descriptor.
+  // References to the model's files are in the descriptor now.
   for (Operation &op : llvm::make_early_inc_range(*lowered->getBody()))
     if (isa<ir::SluiceDialect>(op.getDialect()))
       op.erase();

@@ -21,7 +21,7 @@ device::RecordKind toKind(ValueDomain domain) {
                                      : device::RecordKind::Outputs;
 }
 
-/// Numbers what the tasks of a step name, and writes the tasks down.
+/// Numbers the things that the tasks of a step refer to, and lists the tasks.
 class StepPlanBuilder {
 public:
   explicit StepPlanBuilder(ProgramOp program) {

@@ -13,8 +13,8 @@
 
 namespace sluice {
 
-/// Returns the step of a program for a CPU as its executor takes it. Weights,
-/// caches and rope tables are numbered as `program` lists them.
+/// Returns the step of a CPU's program in the form that its executor uses.
+/// Weights, caches and rope tables are numbered as in `program`.
 device::StepPlan buildStepPlan(ir::StepOp step, ir::ProgramOp program);
 
 } // namespace sluice
