@@ -40,7 +40,7 @@ programFor(const ProgramDescriptor &descriptor,
   return cpu::CpuProgram{descriptor, std::move(kernels), *isa, weights};
 }
 
-/// Ends the process, which has used weights that are not what they were.
+/// Ends the process, because it has used damaged weights.
 void endDamaged(const Status &why) {
   complain(why.message() +
            "; what was computed with these weights may be wrong");
@@ -101,7 +101,7 @@ Expected<DeviceFinding> Engine::findDevice(int64_t gpu) {
     return usable.withContext("--device cuda");
   if (!usable.ok() && !forCpu)
     return usable.withContext("this program has no code for a CPU");
-  // Where it must be a GPU, loading says what is wrong with its chip.
+  // If only a GPU is possible, loading reports what is wrong with its chip.
   if (usable.ok() && option == DeviceOption::Auto && forCpu)
     usable = gpus.checkChip(gpu, image.cudaImage);
   return DeviceFinding{usable.ok(), usable.message()};
@@ -177,7 +177,7 @@ Engine::loadCpuStage(std::string_view name, const CpuTeam &team,
                   std::move(pool), group);
 }
 
-/// All members of the group that computes a stage.
+/// Loads all members of the group that computes a stage.
 Expected<LocalStage> Engine::loadCpuGroup(const PlanStage &stage) {
   std::vector<cpu::CpuProgram> members;
   for (int64_t member = 0; member < stage.members(); ++member) {
@@ -190,7 +190,7 @@ Expected<LocalStage> Engine::loadCpuGroup(const PlanStage &stage) {
                   wholeTeam());
 }
 
-/// Of a process in which one stage computes at a time.
+/// Returns the threads of a process in which one stage computes at a time.
 CpuTeam Engine::wholeTeam() const {
   CpuTeam team;
   team.threads = settings.threads;
@@ -225,7 +225,8 @@ Expected<LocalStage> Engine::loadStage(std::string_view name,
   return stage;
 }
 
-/// Of a program for a GPU, whose files are the last.
+/// Adds the known bytes of a program for a GPU, whose files are the last ones.
+/// Verifies them first with --verify=full.
 Status Engine::noteFiles(std::string_view name) {
   std::vector<KnownBytes> known = knownBytesOf(
       files.back(),
@@ -256,7 +257,7 @@ void Engine::startVerifying(bool goesOn) {
   std::vector<KnownBytes> known = ofFiles;
   for (const PackedWeightStore &store : weights)
     std::ranges::copy(store.knownBytes(), std::back_inserter(known));
-  verifier.reset(); // of what was loaded before
+  verifier.reset(); // refers to what was loaded before
   verifier =
       std::make_unique<WeightVerifier>(std::move(known), pace, endDamaged);
 }

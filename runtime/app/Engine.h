@@ -5,8 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
+// Loads a model and computes it in this process, or loads single stages for the
+// ranks of a pipeline.
+//
 //   Expected<std::unique_ptr<Engine>> engine = Engine::create(image, options);
-//   ... the prompt is read and checked, with engine->tokenizer() ...
+//   ... read and check the prompt with engine->tokenizer() ...
 //   if (Status s = engine->load({.rows = 512}); !s.ok()) return s;
 //   engine->model().execute(batch);
 //
@@ -30,7 +33,7 @@
 
 namespace sluice::app {
 
-/// What the compiler put into the executable; everything outlives the Engine.
+/// The compiler's data in the executable; they outlive the Engine.
 struct ProgramImage {
   std::string_view descriptor;
   std::span<const uint8_t> tokenizer;               // empty: none
@@ -40,83 +43,87 @@ struct ProgramImage {
   std::string executable; // path of the running program
 };
 
-/// What a command asks of the model.
+/// The sizes that a command needs of the model.
 struct EngineNeeds {
-  int64_t rows = 1;      // of a step, batch mates not counted
+  int64_t rows = 1;      // of a step, without batch mates
   int64_t outputs = 1;   // of a step
   int64_t sequences = 1; // open at the same time
-  bool resident = false; // device::StepLimits has it
+  bool resident = false; // as in device::StepLimits
   ActivationFormat activations = ActivationFormat::F32; // between stages
 };
 
-/// Thread-compatible.
+/// Owns a model, its weights and its tokenizer. Thread-compatible.
 class Engine {
 public:
   /// Reads the descriptor and the tokenizer, which takes milliseconds. Errors:
-  /// either is damaged, the CPU lacks what a program was built for.
+  /// one of them is damaged; the CPU lacks instructions that a program needs.
   static Expected<std::unique_ptr<Engine>> create(const ProgramImage &image,
                                                   const EngineOptions &options);
 
-  /// Whether the options fit the model. Error: a context longer than the
+  /// Checks that the options fit the model. Error: a context longer than the
   /// model's.
   Status checkOptions() const;
 
-  /// Loads the weights of all stages of the target and makes the model, which
+  /// Loads the weights of all stages of the target and creates the model, which
   /// may take long.
   Status load(const EngineNeeds &needs);
 
-  /// A program on the device that was chosen, for those who run stages or the
-  /// draft by themselves. Loads its weights, now or when its executor is made,
-  /// which may take long; the engine outlives that. `team`: of the CPU. `gpu`:
-  /// the number of the GPU, where there are several. `group` or `members`: of a
-  /// member, which meets the others by it, on the CPU or between GPUs; it
-  /// outlives the executor. Errors: no program of that name, no such device,
-  /// those of PackedWeightStore::load().
+  /// Loads a single program on the chosen device, for callers that run stages
+  /// or the draft themselves. Loads its weights now, or when its executor is
+  /// made, which may take long; the engine must outlive the executor. `team`
+  /// has the CPU's threads; `gpu` is the number of the GPU if there are
+  /// several. A member of a tensor-parallel group exchanges rows through
+  /// `group` on a CPU, or through `members` between GPUs; these must outlive
+  /// the executor. Errors: no program of that name; no such device; those of
+  /// PackedWeightStore::load().
   Expected<LocalStage> loadStage(std::string_view name, const CpuTeam &team,
                                  int64_t gpu,
                                  comm::Collectives *group = nullptr,
                                  cuda::DeviceGroup *members = nullptr);
 
-  /// Compares what has been loaded with what it was, by a thread of its own; a
-  /// weight that differs ends the process. `goesOn`: over and over, as long as
-  /// the engine lives; but once on a GPU, which has copies. Nothing where
-  /// --verify is off, or full and it does not go on. When called again it
-  /// begins anew, with what has been loaded since.
+  /// Starts to verify everything that has been loaded, on a thread of its own;
+  /// a damaged weight ends the process. If `goesOn` is true, verifies again and
+  /// again while the engine lives, but only once on a GPU, which has copies.
+  /// Does nothing if --verify is off, or if it is full and verification does
+  /// not go on. Another call starts again and includes what has been loaded
+  /// since.
   void startVerifying(bool goesOn);
 
-  /// What has been verified since startVerifying(). Thread-safe after it.
+  /// Returns how much has been verified since startVerifying(). Thread-safe
+  /// after it.
   VerifiedCounts verified() const {
     return verifier ? verifier->counts() : VerifiedCounts();
   }
 
-  /// Where the model can be computed: on GPU `gpu` of this machine, modulo how
-  /// many there are, or on the CPU. Error: --device asks for what cannot be
-  /// had, or there is code for neither.
+  /// Returns where the model can be computed: on GPU `gpu` of this machine,
+  /// modulo the number of GPUs, or on the CPU. Error: --device asks for a
+  /// device that is not available, or there is code for neither.
   Expected<DeviceFinding> findDevice(int64_t gpu);
 
-  /// GPU `number` of this machine, modulo how many there are; it lives as long
-  /// as the engine. Where usesGpu().
+  /// Returns GPU `number` of this machine, modulo the number of GPUs. It lives
+  /// as long as the engine. Only if usesGpu() is true.
   Expected<std::shared_ptr<cuda::Device>> gpu(int64_t number) {
     return gpus.device(number);
   }
 
-  /// Settles where it is computed, as all ranks have agreed. Errors: --device
-  /// or
-  /// --cache-type is another device's, or there is no code for it.
+  /// Sets where the model is computed, as all ranks have agreed. Errors:
+  /// --device or --cache-type is for another device; there is no code for the
+  /// device.
   Status useDevice(bool gpu);
 
-  /// Whether the model is computed on a GPU. Where useDevice() has not settled
-  /// it, this process decides alone, and says so. Errors: theirs.
+  /// Returns whether the model is computed on a GPU. If useDevice() has not
+  /// been called, this process decides alone and tells the user. Errors: those
+  /// of findDevice() and useDevice().
   Expected<bool> usesGpu();
 
-  /// How the cache is stored there. Errors: as usesGpu().
+  /// Returns how the cache is stored on the device. Errors: those of usesGpu().
   Expected<CacheStorage> cacheStorage();
 
   const ExecutableDescriptor &descriptor() const { return described; }
   const EngineOptions &options() const { return settings; }
   int64_t contextLength() const { return settings.contextLength; }
 
-  /// Null when the model has none.
+  /// Returns null if the model has no tokenizer.
   const text::Tokenizer *tokenizer() const { return words ? &*words : nullptr; }
 
   /// Only after load().
@@ -127,7 +134,7 @@ private:
       : image(image), settings(options) {}
 
   ProgramImage image;
-  EngineOptions settings; // contextLength is settled
+  EngineOptions settings; // its contextLength is final
   ExecutableDescriptor described;
   std::optional<text::Tokenizer> words;
   Expected<LocalStage>
@@ -140,9 +147,9 @@ private:
   Status noteFiles(std::string_view name);
 
   std::list<PackedWeightStore> weights; // of the stages; outlive `local`
-  std::list<MappedModelFiles> files;    // the same on a GPU
-  std::vector<KnownBytes> ofFiles;      // of these
-  std::optional<bool> onGpu;            // nothing: not settled
+  std::list<MappedModelFiles> files;    // of stages on GPUs; outlive `local`
+  std::vector<KnownBytes> ofFiles;      // of `files`
+  std::optional<bool> onGpu;            // nothing if not decided yet
   GpuChoice gpus;
   std::unique_ptr<LocalModel> local;
   std::unique_ptr<WeightVerifier> verifier; // refers to the weights and files

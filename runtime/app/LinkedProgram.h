@@ -1,13 +1,13 @@
-//===- LinkedProgram.h - what emitted code gives the runtime --------------===//
+//===- LinkedProgram.h - the symbols of emitted code ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The compiler emits one object file with these symbols and links it with the
-// runtime's archive, which holds main(). Any change here is a new
-// SLUICE_ABI_VERSION.
+// Declares the symbols of the object file that the compiler emits and links
+// with the runtime's archive, which contains main(). Any change here needs a
+// new SLUICE_ABI_VERSION.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,30 +21,30 @@
 
 extern "C" {
 
-/// The executable's descriptor as JSON, not terminated.
+/// The executable's descriptor as JSON, without a terminating zero.
 extern const char sluice_program_descriptor[];
 extern const uint64_t sluice_program_descriptor_size;
 
-/// The tokenizer, as text::serializeTokenizer writes it; size 0 when the model
-/// has none.
+/// The tokenizer, as written by text::serializeTokenizer; its size is 0 if the
+/// model has none.
 extern const char sluice_program_tokenizer[];
 extern const uint64_t sluice_program_tokenizer_size;
 
-/// The row kernels of the executable's programs for the CPU, each once
+/// The row kernels of the executable's programs for CPUs, each once
 /// (runtime/device/cpu/CpuProgramABI.h).
 extern const SluiceRowKernelEntry sluice_row_kernel_table[];
 extern const uint64_t sluice_row_kernel_table_size; // entries
 
-/// The executable's programs for a GPU, one entry each, in the descriptor's
-/// order (runtime/device/cuda/CudaProgramABI.h), and the kernels that they
-/// launch: a fat binary, aligned to 16 bytes. The sizes are 0 where there are
-/// none.
+/// The executable's programs for GPUs, one entry each, in the descriptor's
+/// order (runtime/device/cuda/CudaProgramABI.h). The image contains the kernels
+/// that they launch, as a fat binary aligned to 16 bytes. The sizes are 0 if
+/// there are none.
 extern const SluiceGraphEntry sluice_program_graph_table[];
 extern const uint64_t sluice_program_graph_table_size; // entries
 extern const uint8_t sluice_program_cuda_image[];
 extern const uint64_t sluice_program_cuda_image_size; // bytes
 
-/// The other way round, what the object refers to: the runtime's.
+/// The runtime's symbol to which the object refers.
 extern const char SLUICE_ABI_SYMBOL;
 
 } // extern "C"

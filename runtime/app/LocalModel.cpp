@@ -17,7 +17,7 @@ using namespace sluice::app;
 
 namespace {
 
-/// Beyond what any cache can hold; keeps products of limits from overflowing.
+/// More than any cache can hold; keeps products of limits from overflowing.
 constexpr int64_t maxTokens = int64_t(1) << 40;
 
 Status checkChain(const std::vector<LocalStage> &programs) {
@@ -43,7 +43,7 @@ Status checkChain(const std::vector<LocalStage> &programs) {
   return {};
 }
 
-/// Fills in what zeros stand for, and checks what CachePages does not.
+/// Replaces zeros by their defaults and checks what CachePages does not check.
 Expected<LocalModelLimits> resolve(LocalModelLimits limits,
                                    int64_t contextLength) {
   if (limits.contextLength == 0)
@@ -186,7 +186,7 @@ Status LocalModel::place(const StepBatch &batch) {
   return {};
 }
 
-/// Takes the first `rows` rows out of the cache again.
+/// Removes the first `rows` rows from the cache again.
 void LocalModel::unplace(const StepBatch &batch, int64_t rows) {
   while (rows-- > 0)
     pages.truncate(batch.sequences()[rows], batch.positions()[rows]);
