@@ -213,8 +213,7 @@ Status Interpreter::checkBatch(const StepBatch &batch) const {
 }
 
 Expected<RowData> Interpreter::step(const StepBatch &batch) {
-  if (Status status = checkBatch(batch); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(checkBatch(batch));
   environment.batches.clear();
   Expected<PartResult> logits = evalParts(parts, batch, environment);
   if (!logits)

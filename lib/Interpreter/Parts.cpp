@@ -66,8 +66,7 @@ Expected<bool> runToMeeting(std::deque<Execution> &members,
   }
   if (isOver)
     return false;
-  if (Status status = meet(attendees, environment); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(meet(attendees, environment));
   return true;
 }
 

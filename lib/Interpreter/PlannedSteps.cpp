@@ -113,8 +113,7 @@ Status StepExecution::evalRows(ir::TaskRowsOp loop) {
     if (auto receive = llvm::dyn_cast<ir::ReceivedRowsOp>(op))
       scope.set(receive.getResult(), Held(received));
     else if (!llvm::isa<ir::SendRowsOp>(op))
-      if (Status status = evalOp(&op, scope, environment, 0); !status.ok())
-        return status;
+      SLUICE_RETURN_IF_ERROR(evalOp(&op, scope, environment, 0));
   }
   for (auto [buffer, rows] :
        llvm::zip_equal(loop.getWrites(), loop.getYield().getRows()))
@@ -189,8 +188,7 @@ Expected<Operation *> StepExecution::advance() {
   for (; !llvm::isa<ir::ResultsOp>(*next); ++next) {
     if (llvm::isa<ir::TaskCheckpointOp, ir::TaskExchangeOp>(*next))
       return &*next++;
-    if (Status status = execute(&*next); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(execute(&*next));
   }
   return static_cast<Operation *>(nullptr);
 }
@@ -258,8 +256,7 @@ static Expected<PartResult> evalStage(std::span<Operation *const> steps,
     if (!ops.front())
       return members.front().result();
     if (!llvm::isa<ir::TaskCheckpointOp>(ops.front())) {
-      if (Status status = evalExchange(members, ops); !status.ok())
-        return status;
+      SLUICE_RETURN_IF_ERROR(evalExchange(members, ops));
       continue;
     }
     Survivors survivors =

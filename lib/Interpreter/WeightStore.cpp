@@ -146,9 +146,8 @@ static Expected<std::unique_ptr<WeightData>> load(RowReader &reader) {
   weight->cols = reader.cols();
   weight->data.resize(weight->rows * weight->cols);
   for (int64_t r = 0; r < weight->rows; ++r)
-    if (Status status = reader.read(r, weight->data.data() + r * weight->cols);
-        !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(
+        reader.read(r, weight->data.data() + r * weight->cols));
   return weight;
 }
 
@@ -176,8 +175,7 @@ static Expected<std::unique_ptr<WeightData>> loadSlice(RowReader &reader,
     rows.assign(ranges.begin(), ranges.end());
   for (size_t i = 0; i < rows.size(); i += 2)
     for (int64_t r = rows[i]; r < rows[i + 1]; ++r)
-      if (Status status = append(r); !status.ok())
-        return status;
+      SLUICE_RETURN_IF_ERROR(append(r));
   return weight;
 }
 
@@ -196,10 +194,8 @@ Expected<const WeightData *> WeightStore::get(llvm::StringRef name) {
     return reader.status();
   if (std::optional<llvm::StringRef> apart = op->second.getScales()) {
     ir::WeightOp scales = ops.find(*apart)->second;
-    if (Status s =
-            reader->openScales(scales, files.find(scales.getFile())->second);
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(
+        reader->openScales(scales, files.find(scales.getFile())->second));
   }
   Expected<std::unique_ptr<WeightData>> weight =
       isSlice ? loadSlice(*reader, slice->second) : load(*reader);

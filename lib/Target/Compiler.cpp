@@ -130,9 +130,7 @@ static Status checkOutputs(ModuleOp module, const CompileOptions &options,
   if (!options.dumpPhasesTo.empty())
     for (Phase phase = phaseOf(module); phase < options.target;
          phase = nextPhase(phase))
-      if (Status status = checkIsNoInput(dumpPath(options, phase));
-          !status.ok())
-        return status;
+      SLUICE_RETURN_IF_ERROR(checkIsNoInput(dumpPath(options, phase)));
   return output == "-" ? Status() : checkIsNoInput(output);
 }
 
@@ -227,12 +225,9 @@ static void addCheckpointPasses(PassManager &passes, ModuleOp module,
 static Status lowerToPipeline(ModuleOp module, const CompileOptions &options) {
   const char *what = "the lowering to a pipeline failed";
   // The number of stages is known only after the first passes have run.
-  if (Status status = run(module, options, what,
-                          [&](PassManager &passes) {
-                            addCuttingPasses(passes, module, options.pipeline);
-                          });
-      !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(run(module, options, what, [&](PassManager &passes) {
+    addCuttingPasses(passes, module, options.pipeline);
+  }));
   return run(module, options, what, [&](PassManager &passes) {
     addCheckpointPasses(passes, module, options.pipeline);
   });
@@ -294,8 +289,7 @@ static Status lower(ModuleOp module, const CompileOptions &options,
   case Phase::Model:
     return lowerToPipeline(module, options);
   case Phase::Pipeline:
-    if (Status status = checkKinds(module, options); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(checkKinds(module, options));
     return run(module, options, "the lowering to programs failed",
                [&](PassManager &passes) {
                  passes.addPass(createSplitRanks());
@@ -340,21 +334,16 @@ static Status writeExecutable(llvm::ArrayRef<char> object,
       llvm::any_of(descriptor.programs, [](const ProgramDescriptor &program) {
         return program.target == ProgramTarget::Cuda;
       });
-  if (Status status = linkExecutable({object.data(), object.size()}, archive,
-                                     isForGpus, linked.str().str());
-      !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(linkExecutable({object.data(), object.size()}, archive,
+                                        isForGpus, linked.str().str()));
 
   Expected<MappedFile> program = MappedFile::open(linked.str().str());
   if (!program)
     return program.status();
   std::span<const uint8_t> bytes = program->bytes();
-  if (Status status = file->write(bytes.data(), bytes.size()); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(file->write(bytes.data(), bytes.size()));
   if (options.embedWeights)
-    if (Status status = appendEmbeddedWeights(descriptor, {}, {}, *file);
-        !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(appendEmbeddedWeights(descriptor, {}, {}, *file));
   return file->commit();
 }
 
@@ -386,17 +375,12 @@ static Status lowerTo(ModuleOp module, const CompileOptions &options,
   auto explain = [&](Phase reached) {
     return explainPhase(module, options, reached);
   };
-  if (Status status = explain(phase); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(explain(phase));
   while (phase < last) {
-    if (Status status = dump(options, phase, [&] { return print(module); });
-        !status.ok())
-      return status;
-    if (Status status = lower(module, options, phase); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(dump(options, phase, [&] { return print(module); }));
+    SLUICE_RETURN_IF_ERROR(lower(module, options, phase));
     phase = nextPhase(phase);
-    if (Status status = explain(phase); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(explain(phase));
   }
   return {};
 }
@@ -459,8 +443,7 @@ static Status writeNative(ModuleOp module, const CompileOptions &options,
   Expected<ExecutableDescriptor> descriptor = buildDescriptor(module);
   if (!descriptor)
     return descriptor.status();
-  if (Status status = checkTargets(module, *descriptor, options); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(checkTargets(module, *descriptor, options));
   descriptor->embedded = options.embedWeights;
   recordDigests(*descriptor);
   Expected<std::string> json = descriptor->toJson();
@@ -479,11 +462,9 @@ static Status writeNative(ModuleOp module, const CompileOptions &options,
     return object.status();
   if (options.target == Phase::Object)
     return writeFile(output, std::string_view(object->data(), object->size()));
-  if (Status status =
-          dump(options, Phase::Object,
-               [&] { return std::string(object->begin(), object->end()); });
-      !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(dump(options, Phase::Object, [&] {
+    return std::string(object->begin(), object->end());
+  }));
   Expected<std::string> archive = chooseArchive(module, options);
   if (!archive)
     return archive.status();
@@ -493,8 +474,7 @@ static Status writeNative(ModuleOp module, const CompileOptions &options,
 Status sluice::compile(ModuleOp module, const CompileOptions &options,
                        const std::string &output) {
   Phase phase = phaseOf(module);
-  if (Status status = verifyPhase(module, options, phase); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(verifyPhase(module, options, phase));
   if (options.target < phase)
     return failure("the module is in phase ", phaseName(phase),
                    " already, beyond ", phaseName(options.target));
@@ -508,19 +488,14 @@ Status sluice::compile(ModuleOp module, const CompileOptions &options,
     return failure("the module is in phase ", phaseName(phase),
                    ", beyond what can be explained");
 
-  if (Status status = checkOutputs(module, options, output); !status.ok())
-    return status;
-  if (Status status = lowerTo(module, options, phase,
-                              std::min(options.target, Phase::Kernels));
-      !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(checkOutputs(module, options, output));
+  SLUICE_RETURN_IF_ERROR(lowerTo(module, options, phase,
+                                 std::min(options.target, Phase::Kernels)));
   if (output.empty())
     return {};
   if (options.target <= Phase::Kernels)
     return writeFile(output, print(module));
-  if (Status status =
-          dump(options, Phase::Kernels, [&] { return print(module); });
-      !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(
+      dump(options, Phase::Kernels, [&] { return print(module); }));
   return writeNative(module, options, output);
 }

@@ -217,10 +217,8 @@ Expected<std::string> sluice::buildCudaImage(ModuleOp module,
     return binary.add(kind, chip, *object);
   };
   for (Attribute target : kernels.getTargetsAttr())
-    if (Status status = add(target, "bin", "elf"); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(add(target, "bin", "elf"));
   Attribute forward = getCudaTarget(module.getContext(), getForwardCudaChip());
-  if (Status status = add(forward, "isa", "ptx"); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(add(forward, "isa", "ptx"));
   return binary.link(toolkit);
 }

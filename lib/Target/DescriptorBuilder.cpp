@@ -330,10 +330,8 @@ Expected<ExecutableDescriptor> sluice::buildDescriptor(ModuleOp module) {
   for (ProgramOp program : module.getOps<ProgramOp>()) {
     if (!program.getCpu())
       continue;
-    if (Status status =
-            checkKernels(symbols.lookup<StepOp>(program.getStep()), symbols);
-        !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(
+        checkKernels(symbols.lookup<StepOp>(program.getStep()), symbols));
     result.programs.push_back(describeProgram(program, symbols, files));
   }
   // Programs for CPUs come first.

@@ -157,9 +157,8 @@ static Status addTables(llvm::Module &module, ModuleOp kernels) {
       emulated.push_back(
           {kernel.getName().str(), getEmulatedName(kernel.getName())});
   }
-  if (Status status = addTable(module, "sluice_row_kernel_table", rowKernels);
-      !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(
+      addTable(module, "sluice_row_kernel_table", rowKernels));
   // No code calls the functions by name, and other objects may have functions
   // of the same names.
   for (const TableEntry &kernel : rowKernels)
@@ -237,8 +236,7 @@ sluice::emitObject(ModuleOp kernels, const ProgramData &data,
   addBytes(*module, "sluice_program_descriptor", data.descriptor);
   addBytes(*module, "sluice_program_tokenizer", data.tokenizer);
   addBytes(*module, "sluice_program_cuda_image", data.cudaImage);
-  if (Status status = addTables(*module, kernels); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(addTables(*module, kernels));
   addInterface(*module);
   optimise(*module, *machine);
 

@@ -128,13 +128,11 @@ sluice::listLaunches(ModuleOp kernels, const ExecutableDescriptor &executable,
   for (Operation &each : op->getBody().front()) {
     if (auto layer = dyn_cast<GraphLayerOp>(each))
       place.layer = layer.getIndex();
-    if (Status status = replay.append(each); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(replay.append(each));
     if (nodes.size() > launches.size())
       add(describeWork(each, {descriptor, program}, place));
   }
-  if (Status status = graph.finish(); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(graph.finish());
   StepWork drawing;
   drawing.purpose = "drawing";
   add(drawing);

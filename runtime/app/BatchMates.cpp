@@ -45,9 +45,8 @@ Status BatchMates::addRows(StepBatch &batch, size_t first, size_t last) {
           (uint64_t(i) + 1) * 2654435761u + uint64_t(position) * 97;
       auto token = int32_t(mixed % uint64_t(model->vocabSize()));
       bool wantsLogits = i % 2 == 1 && row + 1 == rows;
-      if (Status s = batch.add(members[i], position, token, wantsLogits);
-          !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(
+          batch.add(members[i], position, token, wantsLogits));
     }
   }
   return {};

@@ -27,8 +27,7 @@ Expected<int> measure(const bench::BenchOptions &options,
       bench::runBench(options, backend, hooks);
   if (!result)
     return result.status();
-  if (Status s = writeOutput(result->report); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(writeOutput(result->report));
   return interrupted() ? interruptedExitCode() : 0;
 }
 
@@ -47,10 +46,8 @@ Expected<int> measurePipeline(PipelineSession &session, Engine &engine,
                               const std::optional<comm::MpiLaunch> &launch) {
   PipelineNeeds needs;
   needs.serving = options.serving;
-  if (Status s = session.agree(launch, needs); !s.ok())
-    return s;
-  if (Status s = session.open(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(session.agree(launch, needs));
+  SLUICE_RETURN_IF_ERROR(session.open());
   if (!session.isHead()) {
     Status served = session.serve();
     return served.ok() ? Expected<int>(0) : served;

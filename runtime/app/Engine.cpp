@@ -61,8 +61,7 @@ Expected<std::unique_ptr<Engine>> Engine::create(const ProgramImage &image,
   noteModelFiles(executable.files, {image.executable, options.modelDir});
   for (const ProgramDescriptor &program : executable.programs)
     if (program.target == ProgramTarget::Cpu)
-      if (Status s = cpu::requireIsa(program.cpu); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(cpu::requireIsa(program.cpu));
 
   if (engine->settings.contextLength == 0)
     engine->settings.contextLength = executable.contextLength;
@@ -129,8 +128,7 @@ Expected<bool> Engine::usesGpu() {
     return found.status();
   if (!found->why.empty())
     writeNote(found->why + "; the CPU is used");
-  if (Status s = useDevice(found->gpu); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(useDevice(found->gpu));
   return *onGpu;
 }
 
@@ -220,8 +218,7 @@ Expected<LocalStage> Engine::loadStage(std::string_view name,
   Expected<LocalStage> stage = gpus.load(described, name, options, files);
   if (!stage)
     return stage;
-  if (Status s = noteFiles(name); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(noteFiles(name));
   return stage;
 }
 

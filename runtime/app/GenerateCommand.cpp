@@ -162,8 +162,7 @@ Expected<Generation> GenerateRun::generate(TokenStream &stream) {
   if (options.echo && tokenizer)
     echoed = tokenizer->decode(prompt);
   if (!options.json)
-    if (Status s = writeOutput(echoed); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(writeOutput(echoed));
   return generator.run(
       prompt, stream, [&](int32_t token, std::string_view text) {
         return options.json ? Status() : writePiece(token, text, tokenizer);
@@ -175,14 +174,11 @@ Expected<int> GenerateRun::finish(const Generation &result,
                                   const PipelineOutcome *outcome) {
   if (options.json) {
     std::string text = echoed + result.text;
-    if (Status s = writeOutput(toJson(
-            result, options, engine.tokenizer() ? &text : nullptr, outcome));
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(writeOutput(toJson(
+        result, options, engine.tokenizer() ? &text : nullptr, outcome)));
     return 0;
   }
-  if (Status s = writeOutput("\n"); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(writeOutput("\n"));
   noteSpeed(result.timing, options);
   if (outcome && outcome->options.mode != SpeculationMode::Off)
     writeNote(describeSpeculation(*outcome));
@@ -190,8 +186,7 @@ Expected<int> GenerateRun::finish(const Generation &result,
 }
 
 Expected<int> GenerateRun::local() {
-  if (Status s = engine.load(LocalStream::needs(engine)); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(engine.load(LocalStream::needs(engine)));
   LocalStream stream(engine, generator.request());
   Expected<Generation> result = generate(stream);
   if (!result)
@@ -204,8 +199,7 @@ Expected<std::vector<int32_t>> GenerateRun::tellTruth() {
   StreamClock::time_point begin = StreamClock::now();
   EngineNeeds needs = LocalStream::needs(engine);
   needs.activations = options.pipeline.activations;
-  if (Status s = engine.load(needs); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(engine.load(needs));
   LocalStream stream(engine, generator.request());
   if (Expected<bool> started = stream.start(prompt); !started)
     return started.status();
@@ -244,10 +238,8 @@ GenerateRun::runPipeline(PipelineSession &session,
       return truth.status();
     needs.truth = truth.take();
   }
-  if (Status s = session.agree(launch, needs); !s.ok())
-    return s;
-  if (Status s = session.open(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(session.agree(launch, needs));
+  SLUICE_RETURN_IF_ERROR(session.open());
   if (!session.isHead()) {
     Status served = session.serve();
     return served.ok() ? Expected<int>(0) : served;
@@ -297,8 +289,7 @@ Status checkLocal(const GenerateOptions &options,
 /// the same on all ranks.
 Status checkGenerate(const Engine &engine, const GenerateOptions &options,
                      const std::optional<comm::MpiLaunch> &launch) {
-  if (Status s = app::checkUse(engine, options.pipeline, launch); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(app::checkUse(engine, options.pipeline, launch));
   return isPipelined(engine, options, launch) ? Status()
                                               : checkLocal(options, launch);
 }
@@ -326,10 +317,8 @@ app::runGenerate(const ProgramImage &image, const GenerateOptions &options,
   if (!prompt)
     return prompt.status();
   if (job->isHead())
-    if (Status s =
-            generator->fitBehind(std::ssize(*prompt), engine->contextLength());
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(
+        generator->fitBehind(std::ssize(*prompt), engine->contextLength()));
   GenerateRun run(*engine, options, generator.take(), prompt.take());
   return isPipelined(*engine, options, launch) ? run.pipelined(launch)
                                                : run.local();

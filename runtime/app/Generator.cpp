@@ -22,8 +22,7 @@ double secondsBetween(StreamClock::time_point from,
 /// Returns the request that the options make to a stream of this model.
 Expected<RequestSpec> makeSpec(const ExecutableDescriptor &model,
                                const GenerateOptions &options) {
-  if (Status s = options.sampling.validate(model.vocabSize); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(options.sampling.validate(model.vocabSize));
   RequestSpec spec;
   spec.sampling = options.sampling;
   spec.maxTokens = options.predict;
@@ -127,14 +126,12 @@ Expected<Generation> Generator::run(std::span<const int32_t> prompt,
       return token.status();
     if (!*token)
       break;
-    if (Status s = take(std::move(**token), write); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(take(std::move(**token), write));
   }
   if (stop.stopped())
     stream.stop();
   result.finish = stop.stopped() ? FinishReason::Stop : stream.finish();
-  if (Status s = finishText(write); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(finishText(write));
   result.timing.promptTokens = int64_t(prompt.size());
   result.timing.generatedTokens = int64_t(result.tokens.size());
   if (firstToken) {

@@ -166,8 +166,7 @@ Status GpuChoice::checkChip(int64_t number, std::span<const uint8_t> image) {
   Expected<std::shared_ptr<cuda::Device>> on = device(number);
   if (!on)
     return on.status();
-  if (Status s = (*on)->enter(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR((*on)->enter());
   return cuda::KernelLibrary::load(**on, image).status();
 }
 
@@ -208,8 +207,7 @@ GpuChoice::memoryNeed(const ProgramDescriptor &descriptor,
 /// Fails if the device has too little memory.
 Status GpuChoice::count(const std::shared_ptr<cuda::Device> &device,
                         const cuda::MemoryNeed &need) {
-  if (Status s = device->enter(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(device->enter());
   Expected<cuda::MemoryState> memory = device->memory();
   if (!memory)
     return memory.status();
@@ -263,8 +261,7 @@ Expected<LocalStage> GpuChoice::load(const ExecutableDescriptor &executable,
       -> Expected<std::unique_ptr<device::StepExecutor>> {
     expected[device.get()] -= std::exchange(*planned, {});
     if (random)
-      if (Status s = makeWeights(*random, descriptor, options); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(makeWeights(*random, descriptor, options));
     return makeExecutor(device, *shared, options, needs);
   };
   return stage;

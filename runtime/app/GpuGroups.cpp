@@ -24,8 +24,7 @@ static Expected<comm::NcclUniqueId> shareId(comm::Collectives &group,
     id = *made;
   }
   comm::Bytes bytes(id.bytes, id.bytes + sizeof(id.bytes));
-  if (Status s = group.fromFirst(bytes); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(group.fromFirst(bytes));
   if (bytes.size() != sizeof(id.bytes))
     return group.fail(failure("the first of the group gives no NCCL id"));
   std::memcpy(id.bytes, bytes.data(), bytes.size());
@@ -34,8 +33,7 @@ static Expected<comm::NcclUniqueId> shareId(comm::Collectives &group,
 
 static Status joinGroup(GpuGroupMember &member,
                         const comm::NcclLibrary &library) {
-  if (Status s = member.device->enter(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(member.device->enter());
   Expected<comm::NcclUniqueId> id = shareId(*member.group, library);
   if (!id)
     return id.status();

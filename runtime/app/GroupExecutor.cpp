@@ -109,8 +109,7 @@ LocalStage app::cpuGroup(std::vector<cpu::CpuProgram> members,
                 members = std::move(members)](const device::StepLimits &limits)
       -> Expected<std::unique_ptr<device::StepExecutor>> {
     auto group = std::make_unique<GroupExecutor>(int64_t(members.size()));
-    if (Status s = group->make(members, format, team, limits); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(group->make(members, format, team, limits));
     return std::unique_ptr<device::StepExecutor>(std::move(group));
   };
   return stage;

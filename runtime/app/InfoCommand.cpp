@@ -417,8 +417,7 @@ Expected<int> app::runInfo(const ProgramImage &image,
   Expected<Info> info = gather(image, options);
   if (!info)
     return info.status();
-  if (Status s = writeOutput(options.json ? toJson(*info) : toText(*info));
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(
+      writeOutput(options.json ? toJson(*info) : toText(*info)));
   return 0;
 }

@@ -90,9 +90,8 @@ static Status checkLaunch(const ExecutionPlan &plan,
 Status app::checkUse(const Engine &engine, const PipelineOptions &options,
                      const std::optional<comm::MpiLaunch> &launch) {
   if (launch)
-    if (Status s = checkLaunch(engine.descriptor().plan, options, *launch);
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(
+        checkLaunch(engine.descriptor().plan, options, *launch));
   return engine.checkOptions();
 }
 

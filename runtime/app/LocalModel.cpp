@@ -117,8 +117,7 @@ LocalModel::create(std::vector<cpu::CpuProgram> programs,
 Expected<std::unique_ptr<LocalModel>>
 LocalModel::create(std::vector<LocalStage> stages,
                    const LocalModelLimits &wanted) {
-  if (Status s = checkChain(stages); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkChain(stages));
   Expected<LocalModelLimits> limits = resolve(wanted, stages[0].contextLength);
   if (!limits)
     return limits.status();
@@ -130,11 +129,9 @@ LocalModel::create(std::vector<LocalStage> stages,
   std::unique_ptr<LocalModel> model(new LocalModel(*limits, pages.take()));
   for (const LocalStage &stage : stages)
     if (stage.plan)
-      if (Status s = stage.plan(model->stepLimits()); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(stage.plan(model->stepLimits()));
   for (const LocalStage &stage : stages)
-    if (Status s = model->addStage(stage); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(model->addStage(stage));
   model->bounds.outputs = model->stages[0]->outputLimit();
   return model;
 }
@@ -204,8 +201,7 @@ Status LocalModel::executeStages(const StepBatch &batch,
     std::vector<uint8_t> &sent = activations[i % 2];
     input.incoming = incoming;
     input.outgoing = sent;
-    if (Status s = stages[i]->execute(input); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(stages[i]->execute(input));
     if (i + 1 == stages.size())
       break;
     int64_t rowBytes =
@@ -219,8 +215,7 @@ Status LocalModel::executeStages(const StepBatch &batch,
 
 Status LocalModel::execute(const StepBatch &batch,
                            std::span<const OutputRequest> requests) {
-  if (Status s = place(batch); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(place(batch));
   Status executed = executeStages(batch, requests);
   if (!executed.ok())
     unplace(batch, batch.rows());

@@ -45,8 +45,7 @@ Expected<bool> LocalStream::start(std::span<const int32_t> tokens) {
   batchMates = mates.take();
   sequence.emplace(*id, engine.contextLength());
   prompt = tokens;
-  if (Status s = sequence->append(prompt); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(sequence->append(prompt));
   return compute();
 }
 
@@ -61,19 +60,16 @@ OutputRequest LocalStream::request() const {
 Status LocalStream::step() {
   LocalModel &model = engine.model();
   batch.clear();
-  if (Status s = batchMates->addBefore(batch); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(batchMates->addBefore(batch));
   int64_t before = batch.outputs();
   int64_t rows = sequence->schedule(batch, chunkRows(engine), LogitsOf::Last);
   bool hasLogits = batch.outputs() > before;
-  if (Status s = batchMates->addBehind(batch); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(batchMates->addBehind(batch));
   // The outputs of batch mates are not used.
   requests.assign(size_t(batch.outputs()), {.kind = OutputRequest::Greatest});
   if (hasLogits)
     requests[size_t(before)] = request();
-  if (Status s = model.execute(batch, requests); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(model.execute(batch, requests));
   sequence->commit(rows);
   if (!hasLogits)
     return {};
@@ -91,8 +87,7 @@ Expected<bool> LocalStream::compute() {
       reason = FinishReason::Cancelled;
       return false;
     }
-    if (Status s = step(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(step());
   }
   return true;
 }
@@ -106,8 +101,7 @@ Expected<bool> LocalStream::advance() {
     // The last token need not fit the context, because no row follows it.
     if (sequence->length() == engine.contextLength())
       return false;
-    if (Status s = sequence->append(output.back()); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(sequence->append(output.back()));
   }
   return compute();
 }

@@ -66,17 +66,12 @@ Status PipelineSession::agree(const std::optional<comm::MpiLaunch> &launch,
   needs = wanted;
   settleServing();
   if (!launch || launch->rank == 0)
-    if (Status s = openTrace(); !s.ok())
-      return s;
-  if (Status s = connect(launch); !s.ok())
-    return s;
-  if (Status s = settleDevice(); !s.ok())
-    return s;
-  if (Status s = settlePages(); !s.ok())
-    return s;
+    SLUICE_RETURN_IF_ERROR(openTrace());
+  SLUICE_RETURN_IF_ERROR(connect(launch));
+  SLUICE_RETURN_IF_ERROR(settleDevice());
+  SLUICE_RETURN_IF_ERROR(settlePages());
   if (severalProcesses) {
-    if (Status s = compareTerms(*communicators.front(), terms()); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(compareTerms(*communicators.front(), terms()));
     Expected<cpu::CoreShare> share = shareCores(
         *communicators.front(), {std::to_string(pipeline::clockIdentity()),
                                  cpu::Topology::read().processors()});
@@ -84,22 +79,18 @@ Status PipelineSession::agree(const std::optional<comm::MpiLaunch> &launch,
       return share.status();
     cores = *share;
   }
-  if (Status s = settleTransport(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(settleTransport());
   emulateLinks();
   return {};
 }
 
 Status PipelineSession::open() {
   if (rowsByNccl)
-    if (Status s = connectGpus(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(connectGpus());
   joinGroups();
   if (*engine.usesGpu())
-    if (Status s = connectGroups(); !s.ok())
-      return s;
-  if (Status s = makeRanks(); !s.ok())
-    return s;
+    SLUICE_RETURN_IF_ERROR(connectGroups());
+  SLUICE_RETURN_IF_ERROR(makeRanks());
   engine.startVerifying(needs.verifiesOn);
   return {};
 }
@@ -109,8 +100,7 @@ Status PipelineSession::open() {
 //===----------------------------------------------------------------------===//
 
 Status PipelineSession::settle() {
-  if (Status s = settleSpeculation(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(settleSpeculation());
   int64_t chunk = engine.options().prefillChunk;
   if (chunk > plan.stepRows && chunk != EngineOptions().prefillChunk)
     return failure("--prefill-chunk: ", chunk,
@@ -348,8 +338,7 @@ Expected<pipeline::PipelineOutcome> PipelineSession::shutDown() {
   for (const PlanRank &rank : plan.ranks)
     names.push_back("rank " + std::to_string(names.size()) + ": " +
                     describeRoles(rank));
-  if (Status s = writeTrace(*trace, outcome.ranks, names); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(writeTrace(*trace, outcome.ranks, names));
   return outcome;
 }
 

@@ -55,8 +55,7 @@ Status send(comm::Communicator &comm, int64_t to,
 Status tellOthers(comm::Communicator &comm,
                   const std::function<void(WireWriter &)> &write) {
   for (int64_t rank = 1; rank < comm.size(); ++rank)
-    if (Status s = send(comm, rank, write); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(send(comm, rank, write));
   return {};
 }
 
@@ -71,8 +70,7 @@ public:
   Status receive(int64_t source,
                  const std::function<void(WireReader &)> &read) {
     Bytes bytes;
-    if (Status s = comm.receive(source, bytes, end); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(comm.receive(source, bytes, end));
     WireReader in(bytes);
     if (in.get<uint64_t>() != agreementMark)
       return failure("rank ", source, " is of another version of the program");
@@ -115,13 +113,10 @@ app::agreeOnGpus(comm::Communicator &comm, const DeviceFinding &own,
   Agreement agreement(comm, patience);
   bool gpus = own.gpu;
   if (comm.rank() > 0) {
-    if (Status s = send(comm, 0,
-                        [&](WireWriter &out) {
-                          out.put(uint8_t(own.gpu));
-                          putText(out, own.why);
-                        });
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(send(comm, 0, [&](WireWriter &out) {
+      out.put(uint8_t(own.gpu));
+      putText(out, own.why);
+    }));
     Status s = agreement.receive(
         0, [&](WireReader &in) { gpus = in.getFlag("decision"); });
     return s.ok() ? Expected<bool>(gpus) : s;
@@ -129,13 +124,10 @@ app::agreeOnGpus(comm::Communicator &comm, const DeviceFinding &own,
   std::string why = own.why.empty() ? "" : "rank 0: " + own.why;
   for (int64_t rank = 1; rank < comm.size(); ++rank) {
     DeviceFinding found;
-    if (Status s = agreement.receive(rank,
-                                     [&](WireReader &in) {
-                                       found.gpu = in.getFlag("finding");
-                                       found.why = getText(in);
-                                     });
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(agreement.receive(rank, [&](WireReader &in) {
+      found.gpu = in.getFlag("finding");
+      found.why = getText(in);
+    }));
     gpus &= found.gpu;
     if (why.empty() && !found.why.empty())
       why = "rank " + std::to_string(rank) + ": " + found.why;
@@ -152,10 +144,8 @@ Status app::compareTerms(comm::Communicator &comm, const RankTerms &own) {
     return tellOthers(comm, [&](WireWriter &out) { putTerms(out, own); });
   Agreement agreement(comm, agreementPatience);
   RankTerms heads;
-  if (Status s =
-          agreement.receive(0, [&](WireReader &in) { heads = getTerms(in); });
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(
+      agreement.receive(0, [&](WireReader &in) { heads = getTerms(in); }));
   for (size_t i = 0; i < std::min(own.size(), heads.size()); ++i)
     if (own[i] != heads[i])
       return failure("its ", own[i].first, " is ", own[i].second,
@@ -172,19 +162,16 @@ Expected<RankTerms> app::decideAtHead(
   Agreement agreement(comm, agreementPatience);
   RankTerms decision;
   if (comm.rank() > 0) {
-    if (Status s = send(comm, 0, [&](WireWriter &out) { putTerms(out, own); });
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(
+        send(comm, 0, [&](WireWriter &out) { putTerms(out, own); }));
     Status s =
         agreement.receive(0, [&](WireReader &in) { decision = getTerms(in); });
     return s.ok() ? Expected<RankTerms>(std::move(decision)) : s;
   }
   std::vector<RankTerms> all = {own};
   for (int64_t rank = 1; rank < comm.size(); ++rank)
-    if (Status s = agreement.receive(
-            rank, [&](WireReader &in) { all.push_back(getTerms(in)); });
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(agreement.receive(
+        rank, [&](WireReader &in) { all.push_back(getTerms(in)); }));
   Expected<RankTerms> made = decide(all);
   if (!made)
     return made.status();

@@ -46,8 +46,7 @@ Expected<Score> scoreTokens(Engine &engine, std::span<const int32_t> tokens) {
   if (!id)
     return id.status();
   Sequence sequence(*id, engine.contextLength());
-  if (Status s = sequence.append(tokens); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(sequence.append(tokens));
   StepBatch batch(chunkRows(engine), chunkRows(engine));
   Score score;
   double sum = 0;
@@ -57,8 +56,7 @@ Expected<Score> scoreTokens(Engine &engine, std::span<const int32_t> tokens) {
     batch.clear();
     int64_t first = sequence.computed();
     int64_t rows = sequence.schedule(batch, chunkRows(engine), LogitsOf::All);
-    if (Status s = model.execute(batch); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(model.execute(batch));
     sequence.commit(rows);
     for (int64_t i = 0; i < rows && first + i + 1 < sequence.length(); ++i) {
       Expected<LogProbabilities> all = LogProbabilities::of(model.logits(i));
@@ -109,23 +107,20 @@ Expected<int> app::runScore(const ProgramImage &image,
       Engine::create(image, options.engine);
   if (!engine)
     return engine.status();
-  if (Status s = (*engine)->checkOptions(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR((*engine)->checkOptions());
   Expected<std::vector<int32_t>> tokens =
       readPrompt(options.prompt, **engine, /*addSpecial=*/false);
   if (!tokens)
     return tokens.status();
   if (tokens->size() < 2)
     return failure("score: one token has no probability; give at least two");
-  if (Status s = (*engine)->load({chunkRows(**engine), chunkRows(**engine)});
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(
+      (*engine)->load({chunkRows(**engine), chunkRows(**engine)}));
   Expected<Score> score = scoreTokens(**engine, *tokens);
   if (!score)
     return score.status();
-  if (Status s = writeOutput(options.json ? toJson(*score, *tokens)
-                                          : summary(*score, tokens->size()));
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(writeOutput(options.json
+                                         ? toJson(*score, *tokens)
+                                         : summary(*score, tokens->size())));
   return 0;
 }

@@ -52,10 +52,8 @@ Expected<int> serveApi(PipelineSession &session, Engine &engine,
   serve::ApiServer &server = **made;
   for (const std::string &warning : server.warnings())
     writeNote("warning: " + warning);
-  if (Status s = server.start(); !s.ok())
-    return s;
-  if (Status s = session.open(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(server.start());
+  SLUICE_RETURN_IF_ERROR(session.open());
   served.ready(session.head(), [&engine] {
     const VerifiedCounts verified = engine.verified();
     return serve::WeightCounters{verified.bytes, verified.passes};
@@ -85,12 +83,10 @@ Expected<int> serveRank(PipelineSession &session, Engine &engine,
   PipelineNeeds needs;
   needs.serving = options.serving;
   needs.verifiesOn = true;
-  if (Status s = session.agree(launch, needs); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(session.agree(launch, needs));
   if (session.isHead())
     return serveApi(session, engine, options);
-  if (Status s = session.open(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(session.open());
   Status served = session.serve(/*drains=*/true);
   return served.ok() ? Expected<int>(0) : served;
 }

@@ -140,8 +140,7 @@ Status PipelineSession::connectGroups() {
       return gpu.status();
     members.push_back({communicator, &group.collectives, gpu->get()});
   }
-  if (Status s = connectGpuGroups(members, nccl); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(connectGpuGroups(members, nccl));
   for (size_t i = 0; auto &[end, group] : groups)
     group.gpus = std::move(members[i++].gpus);
   if (isHead() && hasGroups())
@@ -168,11 +167,10 @@ Status PipelineSession::connectGpus() {
       return gpu.status();
     devices.back() = gpu->get();
   }
-  if (Status s = connectByNccl(communicators, nccl, devices, wanted,
-                               settings.limits(shape).stage().rows *
-                                   shape.hiddenSize * int64_t(sizeof(float)));
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(
+      connectByNccl(communicators, nccl, devices, wanted,
+                    settings.limits(shape).stage().rows * shape.hiddenSize *
+                        int64_t(sizeof(float))));
   if (isHead())
     writeNote("rows travel between stages by NCCL, from GPU to GPU");
   return {};

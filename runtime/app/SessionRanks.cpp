@@ -72,8 +72,7 @@ Status PipelineSession::loadPart(size_t end, bool isDraft,
   limits.contextLength = std::min(shape.contextLength, loaded->contextLength);
   limits.resident = needs.serving.has_value();
   if (loaded->plan)
-    if (Status s = loaded->plan(limits); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(loaded->plan(limits));
   parts.push_back({end, isDraft, loaded.take(), limits});
   return {};
 }
@@ -145,11 +144,9 @@ Expected<RankSetup> PipelineSession::setUp(size_t end) {
     }
     if (rowsByNccl)
       setup.deviceRows = static_cast<comm::NcclCommunicator *>(&communicator);
-    if (Status s = loadPart(
-            end, /*isDraft=*/false,
-            plan.stages[size_t(stage->stage)].programOf(stage->member), group);
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(loadPart(
+        end, /*isDraft=*/false,
+        plan.stages[size_t(stage->stage)].programOf(stage->member), group));
     if (emulation)
       setup.stageSetup.pacer = emulation->stagePacer(setup.stage);
   }
@@ -166,8 +163,7 @@ Expected<RankSetup> PipelineSession::setUp(size_t end) {
     setup.draftSetup.compute = std::make_unique<pipeline::NoCompute>();
     return setup;
   }
-  if (Status s = loadPart(end, /*isDraft=*/true, plan.draft->program); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(loadPart(end, /*isDraft=*/true, plan.draft->program));
   return setup;
 }
 
@@ -179,8 +175,7 @@ Status PipelineSession::makeRanks() {
       return setup.status();
     setups.push_back(setup.take());
   }
-  if (Status s = makeParts(setups); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(makeParts(setups));
   for (size_t end = 0; end < communicators.size(); ++end) {
     if (severalProcesses)
       writeNote("rank " + std::to_string(here) + " of " +

@@ -93,12 +93,9 @@ Status StepRunner::fill() {
     sequences.push_back(*id);
     for (int64_t position = 0; position < lastPosition(); ++position) {
       if (batch.freeRows() == 0)
-        if (Status s = compute(); !s.ok())
-          return s;
-      if (Status s = batch.add(*id, position, anyToken(),
-                               /*wantsLogits=*/false);
-          !s.ok())
-        return s;
+        SLUICE_RETURN_IF_ERROR(compute());
+      SLUICE_RETURN_IF_ERROR(batch.add(*id, position, anyToken(),
+                                       /*wantsLogits=*/false));
     }
   }
   return compute();
@@ -106,13 +103,11 @@ Status StepRunner::fill() {
 
 Expected<double> StepRunner::run(int64_t rows) {
   for (int64_t row = 0; row < rows; ++row)
-    if (Status s = batch.add(sequences[row], lastPosition(), tokens[row],
-                             /*wantsLogits=*/true);
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(batch.add(sequences[row], lastPosition(),
+                                     tokens[row],
+                                     /*wantsLogits=*/true));
   auto start = std::chrono::steady_clock::now();
-  if (Status s = compute(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(compute());
   std::chrono::duration<double> taken =
       std::chrono::steady_clock::now() - start;
   for (int64_t row = 0; row < rows; ++row)
@@ -219,20 +214,15 @@ Expected<int> app::runSteps(const ProgramImage &image,
   Expected<std::unique_ptr<Engine>> engine = makeEngine(image, options.engine);
   if (!engine)
     return engine.status();
-  if (Status s = checkUse(**engine); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkUse(**engine));
   EngineNeeds needs = needsOf(options.rows.back(), **engine);
-  if (Status s = (*engine)->load(needs); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR((*engine)->load(needs));
   StepRunner runner((*engine)->model(), needs.rows, needs.sequences);
-  if (Status s = runner.fill(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(runner.fill());
   Expected<std::vector<MeasuredStep>> steps = measure(runner, options);
   if (!steps)
     return steps.status();
-  if (Status s = writeOutput(options.json ? toJson(*steps, **engine)
-                                          : toYaml(*steps, **engine));
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(writeOutput(options.json ? toJson(*steps, **engine)
+                                                  : toYaml(*steps, **engine)));
   return 0;
 }

@@ -57,8 +57,7 @@ Expected<AtomicFile> AtomicFile::create(const std::string &path, mode_t mode) {
   const bool isDevice = isThere && S_ISCHR(info.st_mode);
   if (isThere && !isDevice && !S_ISREG(info.st_mode))
     return failure(path, ": cannot write: not a regular file");
-  if (Status s = checkIsNoInput(path); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkIsNoInput(path));
   ::signal(SIGXFSZ, SIG_IGN);
   AtomicFile file;
   file.target = path;
@@ -185,16 +184,13 @@ Status AtomicFile::commit() {
     return {};
   }
   // It may have become an input since create().
-  if (Status s = checkIsNoInput(target); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkIsNoInput(target));
   // Removes reserved space behind the content.
   if (reserved > written && ::ftruncate(fd, off_t(written)) != 0)
     return failure(target, ": cannot write: ", std::strerror(errno));
-  if (Status s = sync(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(sync());
   if (temporary.empty())
-    if (Status s = nameTemporary(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(nameTemporary());
   if (::close(std::exchange(fd, -1)) != 0)
     return failure(target, ": cannot write: ", std::strerror(errno));
   if (::rename(temporary.c_str(), target.c_str()) != 0)
@@ -209,7 +205,6 @@ Status sluice::writeFile(const std::string &path, std::string_view bytes) {
   Expected<AtomicFile> file = AtomicFile::create(path);
   if (!file)
     return file.status();
-  if (Status status = file->write(bytes); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(file->write(bytes));
   return file->commit();
 }

@@ -9,6 +9,7 @@
 // message is one line that says what failed, where and why; it is shown to the
 // user unchanged. No exception crosses an interface.
 //
+//   SLUICE_RETURN_IF_ERROR(checkPath(path));
 //   Expected<MappedFile> file = MappedFile::open(path);
 //   if (!file)
 //     return file.status();
@@ -108,5 +109,13 @@ private:
 };
 
 } // namespace sluice
+
+/// Returns the error of an expression of type Status from the function around
+/// it, which returns a Status or an Expected.
+#define SLUICE_RETURN_IF_ERROR(...)                                            \
+  do {                                                                         \
+    if (::sluice::Status sluiceStatus = (__VA_ARGS__); !sluiceStatus.ok())     \
+      return sluiceStatus;                                                     \
+  } while (false)
 
 #endif // SLUICE_RUNTIME_BASE_STATUS_H

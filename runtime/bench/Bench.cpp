@@ -57,8 +57,7 @@ Expected<BenchResult> bench::runBench(const BenchOptions &options,
   Expected<Workload> workload = makeWorkload(options.workload);
   if (!workload)
     return workload.status();
-  if (Status s = warmUp(options, backend, hooks); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(warmUp(options, backend, hooks));
   RunnerOptions runner = runnerOptions(options, hooks);
   if (hooks.progress)
     runner.onProgress = [&](const RunProgress &progress) {
@@ -70,8 +69,7 @@ Expected<BenchResult> bench::runBench(const BenchOptions &options,
   result.report = options.json ? reportJson(result.summary, options)
                                : reportTable(result.summary, options);
   if (!options.saveRequests.empty())
-    if (Status s = writeFile(options.saveRequests, requestLines(result.run));
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(
+        writeFile(options.saveRequests, requestLines(result.run)));
   return result;
 }

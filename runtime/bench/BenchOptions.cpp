@@ -242,10 +242,8 @@ void bench::addBenchOptions(CLI::App &command, BenchOptions &options) {
 
 Status bench::settleBenchOptions(const CLI::App &command,
                                  BenchOptions &options) {
-  if (Status s = checkArrivals(command, options.workload); !s.ok())
-    return s;
-  if (Status s = checkPrompt(command, options); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkArrivals(command, options.workload));
+  SLUICE_RETURN_IF_ERROR(checkPrompt(command, options));
   if (options.json && options.saveRequests == "-")
     return failure("--save-requests -: not with --json, which is written "
                    "there");

@@ -309,7 +309,6 @@ bench::makeHttpBackend(const HttpOptions &options, const PromptShape &prompt,
     return client.status();
   auto backend = std::make_unique<HttpBackend>(client.take(), path, options,
                                                prompt, workloadSeed);
-  if (Status s = backend->askForModels(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(backend->askForModels());
   return std::unique_ptr<Backend>(std::move(backend));
 }

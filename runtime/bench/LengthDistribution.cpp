@@ -57,8 +57,7 @@ Status LengthDistribution::parseParts(std::string_view name,
   }
   kind = name == "uniform" ? Kind::Uniform : Kind::Choice;
   for (std::string_view part : splitAt(rest, kind == Kind::Uniform ? ':' : ','))
-    if (Status s = parseLength(part, values.emplace_back()); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(parseLength(part, values.emplace_back()));
   if (kind == Kind::Uniform && values.size() != 2)
     return failure("it needs a lowest and a highest length");
   if (kind == Kind::Uniform && values[0] > values[1])

@@ -88,8 +88,7 @@ Expected<GoodputLimits> bench::parseGoodput(std::string_view text) {
   GoodputLimits limits;
   limits.text = text;
   for (std::string_view part : splitAt(text, ','))
-    if (Status s = parseLimit(part, limits); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(parseLimit(part, limits));
   return limits;
 }
 

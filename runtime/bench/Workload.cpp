@@ -49,8 +49,7 @@ Status checkOptions(const WorkloadOptions &options) {
 }
 
 Expected<Workload> fromDistributions(const WorkloadOptions &options) {
-  if (Status s = checkOptions(options); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkOptions(options));
   Workload workload(static_cast<size_t>(options.requests));
   double arrivalMs = 0;
   for (size_t i = 0; i < workload.size(); ++i) {

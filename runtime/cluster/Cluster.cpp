@@ -52,26 +52,18 @@ constexpr uint64_t maxMemory = uint64_t(1) << 60;
 static Status checkDevice(const DeviceSpec &device) {
   if (device.memoryBytes == 0 || device.memoryBytes > maxMemory)
     return failure("memory ", device.memoryBytes, " B is not in [1, 2^60]");
-  if (Status status = checkNumber(device.bytesPerSecond, minRate, maxRate,
-                                  "bandwidth in B/s");
-      !status.ok())
-    return status;
-  if (Status status =
-          checkNumber(device.flopsPerSecond, minRate, maxRate, "FLOP/s");
-      !status.ok())
-    return status;
-  if (Status status =
-          checkNumber(device.overheadSeconds, 0, maxDelay, "overhead in s");
-      !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(
+      checkNumber(device.bytesPerSecond, minRate, maxRate, "bandwidth in B/s"));
+  SLUICE_RETURN_IF_ERROR(
+      checkNumber(device.flopsPerSecond, minRate, maxRate, "FLOP/s"));
+  SLUICE_RETURN_IF_ERROR(
+      checkNumber(device.overheadSeconds, 0, maxDelay, "overhead in s"));
   return checkNumber(device.rowSeconds, 0, maxDelay, "row overhead in s");
 }
 
 static Status checkLink(const Link &link) {
-  if (Status status =
-          checkNumber(link.latencySeconds, 0, maxDelay, "latency in s");
-      !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(
+      checkNumber(link.latencySeconds, 0, maxDelay, "latency in s"));
   return checkNumber(link.bytesPerSecond, minRate, maxRate, "bandwidth in B/s");
 }
 
@@ -156,8 +148,7 @@ Status ClusterBuilder::addName(const std::string &name, const char *what) {
 }
 
 Status ClusterBuilder::addNode(NodeSpec node) {
-  if (Status status = addName(node.name, "node"); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(addName(node.name, "node"));
   std::string what = "node '" + node.name + "'";
   if (int64_t(made.allNodes.size()) == maxNodes)
     return failure(what, ": a cluster has ", maxNodes, " nodes at most");
@@ -182,8 +173,7 @@ Status ClusterBuilder::addNode(NodeSpec node) {
 }
 
 Status ClusterBuilder::addSwitch(std::string name) {
-  if (Status status = addName(name, "switch"); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(addName(name, "switch"));
   if (int64_t(switches.size()) == maxSwitches)
     return failure("a cluster has ", maxSwitches, " switches at most");
   switches.push_back(std::move(name));

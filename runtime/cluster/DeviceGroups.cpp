@@ -88,9 +88,7 @@ static Status addLinks(ClusterBuilder &builder, const Cluster &cluster,
     for (size_t b = a + 1; b < groups.size(); ++b)
       if (std::optional<Link> link =
               cluster.link(groups[a].front(), groups[b].front()))
-        if (Status status = builder.addLink({names[a], names[b], *link});
-            !status.ok())
-          return status;
+        SLUICE_RETURN_IF_ERROR(builder.addLink({names[a], names[b], *link}));
   return {};
 }
 
@@ -111,20 +109,15 @@ Expected<GroupedCluster> cluster::groupDevices(const Cluster &cluster,
     if (!device)
       return device.status();
     names.push_back("group" + std::to_string(names.size()));
-    if (Status status = builder.addNode({names.back(), {*device}, false});
-        !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(builder.addNode({names.back(), {*device}, false}));
   }
   if (std::optional<Place> draft = cluster.draftPlace()) {
     groups.push_back({*draft});
     names.push_back(cluster.nodes()[size_t(draft->node)].name);
-    if (Status status =
-            builder.addNode({names.back(), {cluster.device(*draft)}, true});
-        !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(
+        builder.addNode({names.back(), {cluster.device(*draft)}, true}));
   }
-  if (Status status = addLinks(builder, cluster, groups, names); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(addLinks(builder, cluster, groups, names));
   Expected<Cluster> grouped = builder.finish();
   if (!grouped)
     return grouped.status();

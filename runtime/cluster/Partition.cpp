@@ -35,16 +35,11 @@ public:
       : tables(tables), stages(stages) {}
 
   Status explain() const {
-    if (Status status = oneStage(); !status.ok())
-      return status;
-    if (Status status = oneLayer(); !status.ok())
-      return status;
-    if (Status status = together(); !status.ok())
-      return status;
-    if (Status status = inOrder(); !status.ok())
-      return status;
-    if (Status status = paths(); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(oneStage());
+    SLUICE_RETURN_IF_ERROR(oneLayer());
+    SLUICE_RETURN_IF_ERROR(together());
+    SLUICE_RETURN_IF_ERROR(inOrder());
+    SLUICE_RETURN_IF_ERROR(paths());
     return failure("no cut into ", stages,
                    " stages fits the memory of the nodes in their order and "
                    "the ways between them and the head");
@@ -325,8 +320,7 @@ Expected<Partition> cluster::partition(const ModelCost &model,
       PartitionTables::create(model, cluster, options);
   if (!tables)
     return tables.status();
-  if (Status status = checkOptions(*tables, options); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(checkOptions(*tables, options));
   int64_t max =
       std::min({options.maxStages, tables->layers(), tables->devices()});
   Expected<std::vector<StageCount>> candidates =

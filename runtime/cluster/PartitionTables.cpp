@@ -102,8 +102,7 @@ PartitionTables::create(const ModelCost &model, const Cluster &cluster,
   tables.outputMemory = *output;
   tables.tiedMemory = model.tiedBytes;
   for (Place place : cluster.stagePlaces())
-    if (Status status = tables.addDevice(model, place, options); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(tables.addDevice(model, place, options));
   tables.findEnds();
   return tables;
 }
@@ -114,9 +113,8 @@ Status PartitionTables::addDevice(const ModelCost &model, Place place,
   const DeviceSpec &device = machines->device(place);
   DeviceSteps on;
   on.fixed = toPicoseconds(device.overheadSeconds + device.rowSeconds);
-  if (Status s = checkPartTimes(model, *machines, place, options.context);
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(
+      checkPartTimes(model, *machines, place, options.context));
   auto timeOf = [&](const PartCost &part) {
     return toPicoseconds(partSeconds(part, options.context, device));
   };
@@ -220,8 +218,7 @@ int64_t PartitionTables::minTrip(int64_t stages) const {
 Expected<std::vector<int64_t>> PartitionTables::slowestByStages(int64_t max) {
   std::vector<int64_t> result(size_t(max) + 1, impossible);
   for (const Ends &ends : allEnds)
-    if (Status status = slowestFrom(ends, result); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(slowestFrom(ends, result));
   return result;
 }
 
@@ -268,9 +265,7 @@ Status PartitionTables::slowestFrom(const Ends &ends,
                                          before[size_t(d * width + first)]));
         taken += l - first;
       }
-    if (Status status = spend(taken + count * count / 2 * layerCount);
-        !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(spend(taken + count * count / 2 * layerCount));
     taken = 0;
   }
 }
@@ -312,8 +307,7 @@ Expected<Cut> PartitionTables::shortestTrip(int64_t stages, int64_t slowest) {
         "describe fewer devices");
   Best best;
   for (const Ends &ends : allEnds)
-    if (Status status = shortestFrom(ends, stages, slowest, best); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(shortestFrom(ends, stages, slowest, best));
   assert(best.score.trip != impossible && "the bound can be reached");
   return std::move(best.cut);
 }
@@ -362,8 +356,7 @@ Status PartitionTables::shortestFrom(const Ends &ends, int64_t stages,
       taken += addStage(d, slowest, reached,
                         std::span(states.back()).subspan(size_t(d * width)));
     }
-    if (Status status = spend(taken); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(spend(taken));
   }
 
   for (int64_t d = 0; d < count; ++d) {

@@ -58,8 +58,7 @@ static Status checkPoints(const std::vector<RowCurve::Point> &points) {
 
 static Status checkTimes(const std::vector<RowCurve::Point> &points) {
   for (size_t i = 1; i < points.size(); ++i)
-    if (Status status = checkPair(points[i - 1], points[i]); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(checkPair(points[i - 1], points[i]));
   return {};
 }
 
@@ -97,13 +96,10 @@ static Status checkNoise(const RowCurve::Point &before,
 }
 
 Expected<RowCurve> RowCurve::fit(const std::vector<Point> &measured) {
-  if (Status status = checkPoints(measured); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(checkPoints(measured));
   for (size_t i = 0; i < measured.size(); ++i)
     for (size_t before = 0; before < i; ++before)
-      if (Status status = checkNoise(measured[before], measured[i]);
-          !status.ok())
-        return status;
+      SLUICE_RETURN_IF_ERROR(checkNoise(measured[before], measured[i]));
   RowCurve curve;
   for (const Point &point : measured) {
     double max = point.seconds, min = point.seconds;

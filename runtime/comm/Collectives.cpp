@@ -86,8 +86,7 @@ Status Collectives::reduceAtOnce(std::span<const float> part,
     in[other] = bytesOf(room);
     addends[other] = isSelf ? part.data() : room.data();
   }
-  if (Status s = swap(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(swap());
   addUp(addends, sum);
   return {};
 }
@@ -110,8 +109,7 @@ Status Collectives::reduceInShares(std::span<const float> part,
     in[other] = bytesOf(room);
     addends[other] = other == self ? shareOf(part, self).data() : room.data();
   }
-  if (Status s = swap(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(swap());
   addUp(addends, mine);
   for (size_t other = 0; other < members; ++other) {
     out[other] = bytesOf(std::span<const float>(mine));
@@ -131,8 +129,7 @@ Status Collectives::allGather(std::span<const float> part, int64_t partCols,
     out[other] = bytesOf(part);
     in[other] = bytesOf(scratch.subspan(other * part.size(), part.size()));
   }
-  if (Status s = swap(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(swap());
   int64_t rows = int64_t(part.size()) / partCols;
   for (int64_t other = 0; other < members(); ++other) {
     const float *from = other == member()
@@ -180,8 +177,7 @@ Status Collectives::fromFirst(Bytes &message) {
     std::copy_n(message.begin(), std::min(message.size(), body.size()),
                 body.begin());
   }
-  if (Status s = tellOrHear(first); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(tellOrHear(first));
   if (member() != 0) {
     std::memcpy(&length, first.data(), lengthBytes);
     if (length > maxBytes)

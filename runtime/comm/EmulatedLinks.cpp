@@ -275,8 +275,7 @@ void EmulatedLinks::run() {
 
 Status EmulatedLinks::finish(std::chrono::milliseconds patience) {
   auto until = Clock::now() + patience;
-  if (Status status = inner->finish(patience); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(inner->finish(patience));
   Lock lock(mutex);
   signal();
   if (!drained.wait_until(lock, until, [&] { return empty() && !delivering; }))

@@ -27,16 +27,14 @@ Status RankGroup::swap(std::span<const std::span<const uint8_t>> out,
       continue;
     Bytes bytes = comm.buffers().take();
     bytes.assign(out[other].begin(), out[other].end());
-    if (Status s = comm.send(ranks[other], Lane::Group, std::move(bytes));
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(
+        comm.send(ranks[other], Lane::Group, std::move(bytes)));
   }
   Bytes bytes;
   for (int64_t other = 0; other < members(); ++other) {
     if (other == self || in[other].empty())
       continue;
-    if (Status s = comm.receive(ranks[other], bytes); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(comm.receive(ranks[other], bytes));
     if (bytes.size() != in[other].size())
       return failure("rank ", ranks[other], " gives rank ", ranks[self],
                      " of its group ", bytes.size(), " bytes, not ",

@@ -51,8 +51,7 @@ Status checkLimits(const HeadLimits &limits,
         Bound{"speculation width", options.width, 1, 64},
         Bound{"speculation nodes", options.nodes, 1, 4096},
         Bound{"draft rows", options.draftRows, 1, 64}}) {
-    if (Status s = checkAtLeast(bound.name, bound.value, bound.min); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkAtLeast(bound.name, bound.value, bound.min));
     if (bound.value > bound.max)
       return failure("head: ", bound.name, " is ", bound.value, ", above ",
                      bound.max);
@@ -392,8 +391,7 @@ Head::~Head() = default;
 Expected<Head> Head::create(const HeadLimits &limits,
                             const SpeculationOptions &options,
                             PipelineTimes times, bool wantsNotes) {
-  if (Status s = checkLimits(limits, options); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkLimits(limits, options));
   HeadLimits settled = limits;
   int64_t longest = CachePages::pagesFor(limits.contextLength);
   if (limits.pages == 0)
@@ -408,8 +406,7 @@ Status Head::check(const RequestSpec &spec) const { return state->check(spec); }
 
 Expected<std::optional<RequestId>> Head::submit(RequestSpec &spec, Time now,
                                                 const HeadClaims &claims) {
-  if (Status s = state->check(spec); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(state->check(spec));
   if (state->limits.requests - state->active <= claims.slots)
     return std::optional<RequestId>();
   auto free =

@@ -163,8 +163,7 @@ Expected<int32_t> Sampler::prepare(std::span<const float> logits,
                                    std::span<const int32_t> prompt,
                                    std::span<const int32_t> output,
                                    std::span<const uint64_t> allowed) {
-  if (Status loaded = load(logits); !loaded.ok())
-    return loaded;
+  SLUICE_RETURN_IF_ERROR(load(logits));
   if (!allowed.empty())
     forbidOthers(allowed);
   applyBias(params);

@@ -44,10 +44,8 @@ Status SamplingParams::validate(int64_t vocabSize) const {
         repetitionPenalty <= maxRepetition))
     return failure("repetition_penalty is ", repetitionPenalty, ", not in [",
                    minRepetition, ", ", maxRepetition, "]");
-  if (Status s = checkPenalty("presence_penalty", presencePenalty); !s.ok())
-    return s;
-  if (Status s = checkPenalty("frequency_penalty", frequencyPenalty); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkPenalty("presence_penalty", presencePenalty));
+  SLUICE_RETURN_IF_ERROR(checkPenalty("frequency_penalty", frequencyPenalty));
   for (const auto &[token, bias] : logitBias) {
     if (token < 0 || token >= vocabSize)
       return failure("logit_bias: token ", token,

@@ -54,8 +54,7 @@ Stage::~Stage() = default;
 
 Expected<Stage> Stage::create(const StageLimits &limits, CachePages &pages,
                               EpochBoard &board) {
-  if (Status s = checkLimits(limits, pages, board); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkLimits(limits, pages, board));
   if (pages.openSequences() != 0)
     return failure("stage: the cache is in use");
   return Stage(std::make_unique<State>(limits, pages, board));
@@ -89,8 +88,7 @@ Expected<bool> Stage::formStep() {
       break;
     s.mailbox.pop();
   } while (s.limits.fuse && !s.mailbox.empty());
-  if (Status status = s.arrange(); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(s.arrange());
   s.counters.steps += s.rows.batch().rows() > 0;
   s.counters.rows += static_cast<uint64_t>(s.rows.batch().rows());
   return true;

@@ -86,37 +86,29 @@ Status StageMailbox::checkPage(SharedPage page) const {
 Status StageMailbox::check(const StepFrame &frame) {
   auto checkAll = [this](const auto &list, auto checkOne) -> Status {
     for (const auto &each : list)
-      if (Status s = (this->*checkOne)(each); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR((this->*checkOne)(each));
     return {};
   };
-  if (Status s = checkAll(frame.unpins, &StageMailbox::checkUnpin); !s.ok())
-    return s;
-  if (Status s = checkAll(frame.opens, &StageMailbox::checkOpen); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkAll(frame.unpins, &StageMailbox::checkUnpin));
+  SLUICE_RETURN_IF_ERROR(checkAll(frame.opens, &StageMailbox::checkOpen));
   for (const EpochMark &mark : frame.marks)
-    if (Status s = checkSlot(mark.request); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkSlot(mark.request));
   if (std::ssize(frame.rows) > std::numeric_limits<int32_t>::max())
     return failure("stage: ", frame.rows.size(), " rows in a frame");
-  if (Status s = checkAll(frame.rows, &StageMailbox::checkRow); !s.ok())
-    return s;
-  if (Status s = checkAll(frame.pins, &StageMailbox::checkPin); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkAll(frame.rows, &StageMailbox::checkRow));
+  SLUICE_RETURN_IF_ERROR(checkAll(frame.pins, &StageMailbox::checkPin));
   return checkAll(frame.closes, &StageMailbox::checkClose);
 }
 
 Status StageMailbox::checkUnpin(SharedPage page) {
-  if (Status s = checkPage(page); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkPage(page));
   if (std::exchange(pages[page].index, Page::notPinned) == Page::notPinned)
     return failure("stage: shared page ", page, " is unpinned but not pinned");
   return {};
 }
 
 Status StageMailbox::checkOpen(const OpenRequest &open) {
-  if (Status s = checkSlot(open.request); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkSlot(open.request));
   Slot &slot = slots[open.request];
   if (slot.open)
     return failure("stage: request ", open.request, " is open already");
@@ -135,8 +127,7 @@ Status StageMailbox::checkOpen(const OpenRequest &open) {
   if (!open.scored.empty() && std::ssize(open.scored) != open.promptTokens)
     return failure("stage: request ", open.request, ": ", open.scored.size(),
                    " tokens to score in a prompt of ", open.promptTokens);
-  if (Status s = checkPrefix(open); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkPrefix(open));
   NodeId first = open.firstNode + std::ssize(open.prefix);
   slot = {true, first, first, static_cast<int32_t>(open.prefix.size())};
   return {};
@@ -151,8 +142,7 @@ Status StageMailbox::checkPrefix(const OpenRequest &open) {
                    open.knownTokens, " known");
   for (int32_t at = 0; at < std::ssize(open.prefixPages); ++at) {
     SharedPage page = open.prefixPages[at];
-    if (Status s = checkPage(page); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkPage(page));
     if (int32_t index = pages[page].index; index != at)
       return failure("stage: request ", open.request, ": page ", at,
                      " of its prefix is shared page ", page, ", which is ",
@@ -168,8 +158,7 @@ Status StageMailbox::checkPrefix(const OpenRequest &open) {
 }
 
 Status StageMailbox::checkRow(const Row &row) {
-  if (Status s = checkSlot(row.request); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkSlot(row.request));
   Slot &slot = slots[row.request];
   if (!slot.open)
     return failure("stage: a row of request ", row.request,
@@ -201,10 +190,8 @@ Status StageMailbox::checkRow(const Row &row) {
 }
 
 Status StageMailbox::checkPin(const PinPage &pin) {
-  if (Status s = checkSlot(pin.request); !s.ok())
-    return s;
-  if (Status s = checkPage(pin.page); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkSlot(pin.request));
+  SLUICE_RETURN_IF_ERROR(checkPage(pin.page));
   const Slot &slot = slots[pin.request];
   if (!slot.open)
     return failure("stage: shared page ", pin.page, " is pinned of request ",
@@ -223,8 +210,7 @@ Status StageMailbox::checkPin(const PinPage &pin) {
 }
 
 Status StageMailbox::checkClose(RequestId request) {
-  if (Status s = checkSlot(request); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkSlot(request));
   if (!std::exchange(slots[request].open, false))
     return failure("stage: request ", request, " closes but is not open");
   return {};

@@ -163,8 +163,7 @@ Expected<Stage::State::Taken> Stage::State::begin(WaitingFrame &waiting) {
   for (SharedPage page : frame.unpins)
     unpin(page);
   for (OpenRequest &each : frame.opens)
-    if (Status s = open(each); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(open(each));
   for (const EpochMark &mark : frame.marks)
     if (trees[mark.request].isOpen())
       trees[mark.request].note(mark);
@@ -195,8 +194,7 @@ Expected<Stage::State::Taken> Stage::State::takeFrame(WaitingFrame &waiting) {
   if (!whole)
     return Taken::StepIsFull;
   for (const PinPage &each : frame.pins)
-    if (Status s = pin(each); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(pin(each));
   closes.insert(closes.end(), frame.closes.begin(), frame.closes.end());
   launched = std::max(launched, frame.launched);
   return Taken::Yes;
@@ -252,8 +250,7 @@ Stage::State::repeat(StageTree &tree, StageNode &known, const Row &row) {
 
 Expected<Stage::State::Taken>
 Stage::State::placeRow(StageTree &tree, const Row &row, RowOrigin origin) {
-  if (Status s = tree.checkRoom(row.node, step); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(tree.checkRoom(row.node, step));
   Expected<std::optional<BranchTable::BranchEnd>> placed =
       branches.place(tree, row, step);
   if (!placed) {

@@ -89,11 +89,9 @@ Status StepRows::arrange() {
   }
   for (size_t row = 0; row < rowOf.size(); ++row) {
     const Row &added = rowOf[row];
-    if (Status s =
-            steps.add(sequenceOf[row], added.position,
-                      std::min(added.token, lastToken), added.wantsOutput);
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(steps.add(sequenceOf[row], added.position,
+                                     std::min(added.token, lastToken),
+                                     added.wantsOutput));
   }
   for (Mirror &mirror : mirrors)
     mirror.row = admitted[mirror.row].batchRow;
@@ -101,8 +99,7 @@ Status StepRows::arrange() {
     return std::pair(a.row, a.sequence) < std::pair(b.row, b.sequence);
   });
   for (Mirror mirror : mirrors)
-    if (Status s = steps.addMirror(mirror.row, mirror.sequence); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(steps.addMirror(mirror.row, mirror.sequence));
   return {};
 }
 

@@ -32,8 +32,7 @@ Status ProgramShape::checkSizes() const {
         std::tuple{"vocabulary", vocabSize, minVocab, most32},
         std::tuple{"context length", contextLength, int64_t{1}, most32},
         std::tuple{"hidden size", hiddenSize, minHidden, most32}})
-    if (Status s = checkRange(what, value, min, limit); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkRange(what, value, min, limit));
   if (hasOutput && logitsOffset + vocabSize > outputFloats)
     return failure("executor: logits end at ", logitsOffset + vocabSize, " of ",
                    outputFloats, " floats of an output");

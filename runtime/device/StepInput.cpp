@@ -44,13 +44,11 @@ static Status checkRows(const StepInput &input, const StepBounds &bounds) {
     if (position >= bounds.contextLength)
       return failure("step: position ", position, " is beyond the context of ",
                      bounds.contextLength);
-    if (Status s = checkPlace(batch.sequences()[row], position); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkPlace(batch.sequences()[row], position));
   }
   for (Mirror mirror : batch.mirrors())
-    if (Status s = checkPlace(mirror.sequence, batch.positions()[mirror.row]);
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(
+        checkPlace(mirror.sequence, batch.positions()[mirror.row]));
   return {};
 }
 
@@ -90,7 +88,6 @@ static Status checkMemory(const StepInput &input, const StepBounds &bounds) {
 }
 
 Status device::checkStep(const StepInput &input, const StepBounds &bounds) {
-  if (Status s = checkRows(input, bounds); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkRows(input, bounds));
   return checkMemory(input, bounds);
 }

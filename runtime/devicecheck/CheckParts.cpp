@@ -77,10 +77,8 @@ Status runBench(const PartInput &input, const Print &print) {
 /// Prints what is known of the device, whether it runs anything, and how fast
 /// it copies.
 Status describeDevice(const PartInput &input, const Print &print) {
-  if (Status s = describe(input, print); !s.ok())
-    return s;
-  if (Status s = runEmptyKernels(input, print); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(describe(input, print));
+  SLUICE_RETURN_IF_ERROR(runEmptyKernels(input, print));
   return runBenchOf("copy", input, print);
 }
 

@@ -83,8 +83,7 @@ Way::Parts Way::manyRows() const {
 /// Returns the seconds of a step. Restores the sequences afterwards.
 Expected<double> Way::run(const Parts &parts) {
   const auto start = std::chrono::steady_clock::now();
-  if (Status s = bed->run(parts); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(bed->run(parts));
   const std::chrono::duration<double> taken =
       std::chrono::steady_clock::now() - start;
   for (const StepBed::Part &part : parts)
@@ -131,12 +130,9 @@ Status Way::measure(const std::string &what, const Parts &parts,
 }
 
 Status Way::measureAll() {
-  if (Status s = measure("one row", oneRow(), sizes.steps); !s.ok())
-    return s;
-  if (Status s = measure(std::to_string(sizes.rows) + " rows", manyRows(),
-                         sizes.steps / 2 + 1);
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(measure("one row", oneRow(), sizes.steps));
+  SLUICE_RETURN_IF_ERROR(measure(std::to_string(sizes.rows) + " rows",
+                                 manyRows(), sizes.steps / 2 + 1));
   return measure("prompt of " + std::to_string(sizes.prompt), prompt(),
                  sizes.prompts);
 }
@@ -168,8 +164,7 @@ public:
     if (Status s = runWithMarks(); !s.ok())
       return s.withContext("with marks");
     for (const cuda::DeviceOptions &way : waysOf(allowed))
-      if (Status s = runWay(way); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(runWay(way));
     return {};
   }
 
@@ -179,10 +174,8 @@ private:
     marked.marks = true;
     device->use(marked);
     Way way(model, device, sizes, print);
-    if (Status s = way.begin(); !s.ok())
-      return s;
-    if (Status s = way.runAll(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(way.begin());
+    SLUICE_RETURN_IF_ERROR(way.runAll());
     expected = way.tokens();
     return {};
   }
@@ -190,10 +183,8 @@ private:
   Status runWay(const cuda::DeviceOptions &options) {
     device->use(options);
     Way way(model, device, sizes, print);
-    if (Status s = way.begin(); !s.ok())
-      return s;
-    if (Status s = way.runAll(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(way.begin());
+    SLUICE_RETURN_IF_ERROR(way.runAll());
     print({{"part", "figures"},
            {"model", model.name},
            {"pdl", options.dependentLaunch},

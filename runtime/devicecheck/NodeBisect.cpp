@@ -126,8 +126,7 @@ public:
         print(print) {}
 
   Status run() {
-    if (Status s = compareWeights(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(compareWeights());
     for (const NamedStep &step : stepsOf(side.bed->executor()))
       if (Status s = compareNodes(step); !s.ok())
         return s.withContext(step.name);
@@ -266,8 +265,7 @@ private:
 /// Returns what a graph of the nodes leaves if it starts from the state before
 /// the step.
 Expected<HostBytes> GraphCheck::runNodes(Nodes nodes) {
-  if (Status s = side.memory->write(first); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(side.memory->write(first));
   if (Status s = launch(nodes); !s.ok())
     return s.withContext("whole graph");
   return side.memory->read();
@@ -361,8 +359,7 @@ Status GraphCheck::checkStep(const NamedStep &step) {
   first = states.front();
   for (bool dependent : {false, true})
     if (dependent <= options.dependentLaunch)
-      if (Status s = checkGraphs(step, dependent); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(checkGraphs(step, dependent));
   // The next step finds the memory as this one has left it.
   return side.memory->write(states.back());
 }

@@ -35,8 +35,7 @@ StepBed::make(const app::ProgramImage &image,
   if (!pages)
     return pages.status();
   std::unique_ptr<StepBed> bed(new StepBed(limits, pages.take()));
-  if (Status s = bed->load(image, std::move(device), limits); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(bed->load(image, std::move(device), limits));
   return bed;
 }
 
@@ -87,15 +86,12 @@ Status StepBed::run(std::span<const Part> parts) {
   for (const Part &part : parts) {
     const SequenceId id = sequences[size_t(part.sequence)];
     const int64_t first = pages.length(id);
-    if (Status s = pages.grow(id, first + part.tokens); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(pages.grow(id, first + part.tokens));
     for (int64_t i = 0; i < part.tokens; ++i) {
       const bool wants = part.wantsToken && i + 1 == part.tokens;
-      if (Status s =
-              batch.add(id, first + i,
-                        tokenAt(part.sequence, first + i, vocabSize()), wants);
-          !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(
+          batch.add(id, first + i,
+                    tokenAt(part.sequence, first + i, vocabSize()), wants));
       if (wants)
         requests.push_back({OutputRequest::Greatest});
     }

@@ -74,24 +74,18 @@ StepMemory::StepMemory(CudaExecutor &executor, Device &device)
 
 Expected<HostBytes> StepMemory::readAt(uint64_t offset, uint64_t count) const {
   HostBytes bytes(count);
-  if (Status s = device.enter(); !s.ok())
-    return s;
-  if (Status s = device.copyToHost(bytes.data(), arena + offset, count, stream);
-      !s.ok())
-    return s;
-  if (Status s = device.settle(stream, waiting); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(device.enter());
+  SLUICE_RETURN_IF_ERROR(
+      device.copyToHost(bytes.data(), arena + offset, count, stream));
+  SLUICE_RETURN_IF_ERROR(device.settle(stream, waiting));
   return bytes;
 }
 
 Status StepMemory::writeAt(uint64_t offset,
                            std::span<const uint8_t> bytes) const {
-  if (Status s = device.enter(); !s.ok())
-    return s;
-  if (Status s = device.copyToDevice(arena + offset, bytes.data(), bytes.size(),
-                                     stream);
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(device.enter());
+  SLUICE_RETURN_IF_ERROR(
+      device.copyToDevice(arena + offset, bytes.data(), bytes.size(), stream));
   return device.settle(stream, waiting);
 }
 
@@ -116,8 +110,7 @@ Status StepMemory::writeWeights(const HostBytes &bytes) const {
 
 Status StepMemory::write(const HostBytes &bytes) const {
   const std::span<const uint8_t> all = bytes;
-  if (Status s = writeAt(begin, all.first(addressesBegin)); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(writeAt(begin, all.first(addressesBegin)));
   return writeAt(begin + addressesEnd, all.subspan(addressesEnd));
 }
 

@@ -48,8 +48,7 @@ public:
       level = int64_t(min) - 1;
     }
     while (level >= 0) {
-      if (Status status = visit(static_cast<uint32_t>(level)); !status.ok())
-        return status;
+      SLUICE_RETURN_IF_ERROR(visit(static_cast<uint32_t>(level)));
       // If nothing has changed, nothing changes at lower counts either, until
       // the count at which the rule may no longer end.
       if (!changed.empty())

@@ -90,8 +90,7 @@ public:
     out.nullable = nullable.take();
     for (RuleId rule = 0; rule < builder.rules().size(); ++rule) {
       out.firstState.push_back(static_cast<uint32_t>(out.states.size()));
-      if (Status made = makeRule(builder.rules()[rule]); !made.ok())
-        return made;
+      SLUICE_RETURN_IF_ERROR(makeRule(builder.rules()[rule]));
     }
     out.firstState.push_back(static_cast<uint32_t>(out.states.size()));
     return std::move(out);
@@ -120,8 +119,7 @@ private:
     else
       numberOf(StateSet(first));
     for (size_t i = 0; i < sets.size(); ++i) {
-      if (Status over = checkSize(rule); !over.ok())
-        return over;
+      SLUICE_RETURN_IF_ERROR(checkSize(rule));
       const StateSet &set = *sets[i];
       RuleAutomata::State state{};
       state.accepting =

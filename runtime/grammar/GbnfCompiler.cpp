@@ -137,8 +137,7 @@ public:
     for (current = 0; current < grammar.rules.size(); ++current)
       lower(builder, grammar.rules[current].body, builder.start(current),
             builder.end(current));
-    if (Status ended = meter.status(); !ended.ok())
-      return ended;
+    SLUICE_RETURN_IF_ERROR(meter.status());
     return compileGrammar(builder, grammar.root, meter);
   }
 

@@ -116,8 +116,7 @@ Expected<Grammar> GrammarCache::fromJsonSchema(const std::string &text) {
 Expected<Grammar> GrammarCache::fromJsonSchema(const std::string &text,
                                                WorkMeter &meter) {
   return get(Form::JsonSchema, text, meter, [&]() -> Expected<Grammar> {
-    if (Status ended = spendOnSchema(meter, text.size()); !ended.ok())
-      return ended;
+    SLUICE_RETURN_IF_ERROR(spendOnSchema(meter, text.size()));
     Expected<text::JsonTree> schema = readSchema(text);
     if (!schema)
       return schema.status();

@@ -418,8 +418,7 @@ sluice::grammar::compileGrammar(const GrammarBuilder &builder, RuleId root,
     return meter.status();
   FirstCallOrder order(*automata, builder);
   for (RuleId rule = 0; rule < builder.rules().size(); ++rule)
-    if (Status status = order.visit(rule); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(order.visit(rule));
   Expected<RangesByRule> ranges = findRanges(*automata, builder, meter);
   if (!ranges)
     return ranges.status();

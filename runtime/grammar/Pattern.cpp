@@ -420,7 +420,6 @@ sluice::grammar::compilePattern(std::string_view pattern, WorkMeter &meter) {
                    maxPatternBytes);
   if (!text::isValidUtf8(pattern))
     return failure("a pattern that is not valid UTF-8");
-  if (Status ended = meter.spend(pattern.size()); !ended.ok())
-    return ended;
+  SLUICE_RETURN_IF_ERROR(meter.spend(pattern.size()));
   return Parser(pattern, meter).run();
 }

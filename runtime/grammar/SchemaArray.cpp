@@ -172,8 +172,7 @@ SchemaCompiler::readUniqueItems(const SchemaNode &place,
     std::set<size_t> numbers;
     for (const ordered_json *value : **values) {
       numbers.insert(numberOf(value));
-      if (Status ended = spendOnSchema(meter); !ended.ok())
-        return ended;
+      SLUICE_RETURN_IF_ERROR(spendOnSchema(meter));
     }
     out.choices.emplace_back(numbers.begin(), numbers.end());
   }
@@ -202,8 +201,7 @@ Status SchemaCompiler::emitUniqueItems(const SchemaNode &place,
     if (places.size() > maxUniquePlaces)
       return place.refuse("'uniqueItems' with more than ", maxUniquePlaces,
                           " sets of values that can have been written");
-    if (Status status = checkWork(); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(checkWork());
     const Written written = pending[i];
     BuilderState at = places.at(written);
     if (written.size() >= count.min)
@@ -270,10 +268,8 @@ Status SchemaCompiler::emitArray(const Constraints &constraints,
     builder.epsilon(json.space(valued), at[i + 1]);
     Conjunction value = itemSchema(arrays, i);
     bool shared = i >= tuple && last > tuple + 1;
-    if (Status status = shared ? emitShared(value, entry, valued)
-                               : emit(value, entry, valued);
-        !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(shared ? emitShared(value, entry, valued)
+                                  : emit(value, entry, valued));
   }
   for (size_t i = count->min; i <= last; ++i)
     builder.epsilon(at[i], close);

@@ -16,17 +16,13 @@ using namespace sluice::grammar;
 
 Expected<GrammarTables> SchemaCompiler::run() {
   RuleId rule = builder.addRule(root.pointer);
-  if (Status status =
-          emit(conjunctionOf(root), builder.start(rule), builder.end(rule));
-      !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(
+      emit(conjunctionOf(root), builder.start(rule), builder.end(rule)));
   while (!pending.empty()) {
     PendingRule next = std::move(pending.back());
     pending.pop_back();
-    if (Status status = emitExpanded(next.schema, builder.start(next.rule),
-                                     builder.end(next.rule));
-        !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(emitExpanded(next.schema, builder.start(next.rule),
+                                        builder.end(next.rule)));
   }
   Expected<GrammarTables> tables = compileGrammar(builder, rule, meter);
   if (!tables)
@@ -35,8 +31,7 @@ Expected<GrammarTables> SchemaCompiler::run() {
 }
 
 Status SchemaCompiler::checkWork() {
-  if (Status ended = spendOnSchema(meter); !ended.ok())
-    return ended;
+  SLUICE_RETURN_IF_ERROR(spendOnSchema(meter));
   if (++work > maxSchemaValues || builder.full())
     return failure("JSON schema: too large, once its references are followed");
   return {};
@@ -89,9 +84,7 @@ Status SchemaCompiler::emitRule(const ExpandedSchema &schema, BuilderState from,
   key.push_back(nullptr);
   for (const ExpandedSchema::Choice &choice : schema.choices)
     add(choice.list);
-  if (Status ended = spendOnSchema(meter, keyComparisons * key.size());
-      !ended.ok())
-    return ended;
+  SLUICE_RETURN_IF_ERROR(spendOnSchema(meter, keyComparisons * key.size()));
   auto [known, fresh] = rules.try_emplace(std::move(key), 0);
   if (fresh) {
     if (!held.add(bytesOf(schema)))
@@ -131,8 +124,7 @@ Status SchemaCompiler::emitChoices(const ExpandedSchema &schema,
   if (!ways)
     return ways.status();
   for (const Conjunction &way : *ways)
-    if (Status status = emit(way, from, to); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(emit(way, from, to));
   return {};
 }
 
@@ -161,9 +153,7 @@ Status SchemaCompiler::emitConstraints(const Constraints &constraints,
                       Typed{ArrayType, &SchemaCompiler::emitArray},
                       Typed{ObjectType, &SchemaCompiler::emitObject}})
     if (types & typed.bits)
-      if (Status status = (this->*typed.emit)(constraints, from, to);
-          !status.ok())
-        return status;
+      SLUICE_RETURN_IF_ERROR((this->*typed.emit)(constraints, from, to));
   return checkWork();
 }
 
@@ -209,8 +199,7 @@ Status SchemaCompiler::emitString(const Constraints &constraints,
 Expected<GrammarTables>
 sluice::grammar::compileJsonSchema(const ordered_json &schema,
                                    WorkMeter &meter) {
-  if (Status status = checkSize(schema); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(checkSize(schema));
   Expected<GrammarTables> tables = SchemaCompiler(schema, meter).run();
   // Work that is cut short can also fail in other ways.
   if (Status ended = meter.status(); !ended.ok())

@@ -81,16 +81,13 @@ public:
 
   Status read(const SchemaNode &node) {
     // Each keyword is searched among all members of the schema.
-    if (Status ended =
-            spendOnSchema(meter, std::size(typedKeywords) * node.value->size());
-        !ended.ok())
-      return ended;
+    SLUICE_RETURN_IF_ERROR(
+        spendOnSchema(meter, std::size(typedKeywords) * node.value->size()));
     using Step = Status (Reader::*)(const SchemaNode &);
     for (Step step :
          {&Reader::readType, &Reader::readValues, &Reader::readBounds,
           &Reader::readLengths, &Reader::readPattern, &Reader::readFormat})
-      if (Status status = (this->*step)(node); !status.ok())
-        return status;
+      SLUICE_RETURN_IF_ERROR((this->*step)(node));
     for (TypedKeyword keyword : typedKeywords)
       if (node.find(keyword.name))
         out.spokenOf |= keyword.bits;
@@ -132,8 +129,7 @@ private:
 
   Status readValues(const SchemaNode &node) {
     if (const ordered_json *value = node.find("const"))
-      if (Status ended = keepValues({value}); !ended.ok())
-        return ended;
+      SLUICE_RETURN_IF_ERROR(keepValues({value}));
     const ordered_json *list = node.find("enum");
     if (!list)
       return {};
@@ -153,8 +149,7 @@ private:
     }
     std::vector<const ordered_json *> kept;
     for (const ordered_json *value : values) {
-      if (Status ended = spendOnSchema(meter); !ended.ok())
-        return ended;
+      SLUICE_RETURN_IF_ERROR(spendOnSchema(meter));
       if (std::any_of(out.values->begin(), out.values->end(),
                       [&](const ordered_json *other) {
                         return sameValue(*value, *other, meter);
@@ -293,9 +288,7 @@ Status filterValues(Constraints &out, WorkMeter &meter) {
   for (const ordered_json *value : *out.values) {
     uint8_t type = typeOf(*value);
     const auto *text = value->get_ptr<const std::string *>();
-    if (Status ended = spendOnSchema(meter, 1 + (text ? text->size() : 0));
-        !ended.ok())
-      return ended;
+    SLUICE_RETURN_IF_ERROR(spendOnSchema(meter, 1 + (text ? text->size() : 0)));
     if (!(out.types & type))
       continue;
     if (type & out.spokenOf & structured)
@@ -374,12 +367,10 @@ sluice::grammar::readConstraints(std::vector<SchemaNode> nodes,
   out.nodes = std::move(nodes);
   Reader reader(out, meter);
   for (const SchemaNode &node : out.nodes)
-    if (Status status = reader.read(node); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(reader.read(node));
   reader.settleTypes();
   out.numbers.integer = !(out.types & FractionType);
   if (out.values)
-    if (Status status = filterValues(out, meter); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(filterValues(out, meter));
   return out;
 }

@@ -261,8 +261,7 @@ Expected<SchemaNode> sluice::grammar::resolveReference(const SchemaNode &root,
     at = {schema.base, schema.basePointer, schema.base, schema.basePointer};
   while (!rest.empty()) {
     // A member is searched linearly, and twice.
-    if (Status ended = spendOnSchema(meter, 2 * at.value->size()); !ended.ok())
-      return ended;
+    SLUICE_RETURN_IF_ERROR(spendOnSchema(meter, 2 * at.value->size()));
     rest.remove_prefix(1); // the slash
     size_t end = std::min(rest.find('/'), rest.size());
     std::optional<std::string> token = unescaped(rest.substr(0, end));

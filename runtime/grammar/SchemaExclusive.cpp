@@ -53,10 +53,8 @@ Status SchemaCompiler::emitChoicesApart(const ExpandedSchema &written,
       if (i != j)
         others.push_back(
             {choice.list, i, j, conjunctionOf(choice.list.item(j))});
-    if (Status status =
-            emitApart((*ways)[i], std::move(others), depth, from, to);
-        !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(
+        emitApart((*ways)[i], std::move(others), depth, from, to));
   }
   return {};
 }
@@ -96,9 +94,7 @@ Status SchemaCompiler::emitApart(const Conjunction &written,
     return emitChoicesApart(*expanded, near, depth + 1, from, to);
   std::vector<LeafSibling> leaves;
   for (const Sibling &sibling : near)
-    if (Status status = splitSibling(sibling, sibling.schema, 0, leaves);
-        !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(splitSibling(sibling, sibling.schema, 0, leaves));
   Expected<Constraints> constraints = readLeaf(*expanded, near[0]);
   if (!constraints)
     return constraints.status();
@@ -147,9 +143,7 @@ Status SchemaCompiler::splitSibling(const Sibling &sibling,
     if (!ways)
       return ways.status();
     for (const Conjunction &way : *ways)
-      if (Status status = splitSibling(sibling, way, depth + 1, leaves);
-          !status.ok())
-        return status;
+      SLUICE_RETURN_IF_ERROR(splitSibling(sibling, way, depth + 1, leaves));
     return {};
   }
   Expected<Constraints> constraints = readLeaf(*expanded, sibling);
@@ -203,8 +197,7 @@ SchemaCompiler::emitValuesApart(const std::vector<const ordered_json *> &values,
   for (const ordered_json *value : values) {
     bool matches = false;
     for (size_t i = 0; i < tests.size(); ++i) {
-      if (Status ended = spendOnSchema(meter); !ended.ok())
-        return ended;
+      SLUICE_RETURN_IF_ERROR(spendOnSchema(meter));
       Answer answer = tests[i].matches(*value);
       if (answer == Answer::Unknown)
         return siblings[i].of->refuse();
@@ -289,8 +282,7 @@ SchemaCompiler::emitNumbersApart(const Constraints &constraints,
   Status status = numbers.status();
   for (size_t i = 0; status.ok() && i < others.size(); ++i) {
     status = subtract(*numbers, others[i], meter);
-    if (Status ended = spendOnSchema(meter); !ended.ok())
-      return ended;
+    SLUICE_RETURN_IF_ERROR(spendOnSchema(meter));
   }
   if (!status.ok())
     return constraints.place().refuse("the bounds of the number: ",
@@ -479,7 +471,6 @@ SchemaCompiler::emitObjectsApart(const Conjunction &written,
     changes = std::move(next);
   }
   for (const MemberChange &change : changes)
-    if (Status status = emit(changed(written, change), from, to); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(emit(changed(written, change), from, to));
   return {};
 }

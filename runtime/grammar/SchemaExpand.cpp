@@ -28,8 +28,7 @@ Expected<ExpandedSchema> SchemaCompiler::expand(const Conjunction &schema) {
       out.constraints.push_back(part.node);
   for (const SchemaPart &part : schema)
     if (!part.settled)
-      if (Status status = expandNode(part.node, out); !status.ok())
-        return status;
+      SLUICE_RETURN_IF_ERROR(expandNode(part.node, out));
   return out;
 }
 
@@ -38,15 +37,11 @@ Status SchemaCompiler::expandNode(const SchemaNode &given,
                                   ExpandedSchema &out) {
   constexpr size_t keywordsLookedFor = 8;
   const SchemaNode node = given.asPartOf(given);
-  if (Status status = checkWork(); !status.ok())
-    return status;
-  if (Status ended =
-          spendOnSchema(meter, keywordsLookedFor * node.value->size());
-      !ended.ok())
-    return ended;
+  SLUICE_RETURN_IF_ERROR(checkWork());
+  SLUICE_RETURN_IF_ERROR(
+      spendOnSchema(meter, keywordsLookedFor * node.value->size()));
   if (checked.insert(node.value).second)
-    if (Status status = checkSchema(node); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(checkSchema(node));
   if (node.value->is_boolean()) {
     out.never |= *node.value == false;
     return {};
@@ -71,8 +66,7 @@ Status SchemaCompiler::expandNode(const SchemaNode &given,
     if (!target)
       return target.status();
     out.followed = true;
-    if (Status status = expandNode(target->asPartOf(node), out); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(expandNode(target->asPartOf(node), out));
   }
   if (hasConstraints(node))
     out.constraints.push_back(node);
@@ -86,9 +80,7 @@ Status SchemaCompiler::expandNode(const SchemaNode &given,
       continue;
     }
     for (size_t i = 0; i < list->size(); ++i)
-      if (Status status = expandNode(member.item(i).asPartOf(node), out);
-          !status.ok())
-        return status;
+      SLUICE_RETURN_IF_ERROR(expandNode(member.item(i).asPartOf(node), out));
   }
   following.pop_back();
   return {};
@@ -109,9 +101,8 @@ SchemaCompiler::alternatives(const ExpandedSchema &schema) {
     std::vector<Conjunction> next;
     for (const Conjunction &way : ways)
       for (size_t i = 0; i < count; ++i) {
-        if (Status ended = spendOnSchema(meter, partCost * (way.size() + 1));
-            !ended.ok())
-          return ended;
+        SLUICE_RETURN_IF_ERROR(
+            spendOnSchema(meter, partCost * (way.size() + 1)));
         next.push_back(way);
         next.back().push_back(
             {choice.list.item(i).asPartOf(choice.list), false});

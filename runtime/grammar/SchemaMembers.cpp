@@ -42,14 +42,12 @@ Expected<std::vector<ObjectSchema>> readObjects(const Constraints &constraints,
   for (const SchemaNode &node : constraints.nodes) {
     ObjectSchema &object = objects.emplace_back();
     object.node = node;
-    if (Status ended = spendOnSchema(meter, node.value->size()); !ended.ok())
-      return ended;
+    SLUICE_RETURN_IF_ERROR(spendOnSchema(meter, node.value->size()));
     if (node.find("properties")) {
       object.properties = node.member("properties");
       const auto &members =
           object.properties->value->get_ref<const ordered_json::object_t &>();
-      if (Status ended = spendOnSchema(meter, members.size()); !ended.ok())
-        return ended;
+      SLUICE_RETURN_IF_ERROR(spendOnSchema(meter, members.size()));
       for (const auto &[name, value] : members)
         object.declared.emplace(name, &value);
     }
@@ -59,8 +57,7 @@ Expected<std::vector<ObjectSchema>> readObjects(const Constraints &constraints,
       continue;
     SchemaNode patterns = node.member("patternProperties");
     for (const auto &item : patterns.value->items()) {
-      if (Status ended = spendOnSchema(meter); !ended.ok())
-        return ended;
+      SLUICE_RETURN_IF_ERROR(spendOnSchema(meter));
       Expected<TextAutomaton> names = compilePattern(item.key(), meter);
       if (!names)
         return patterns.refuse("the pattern '", item.key(),
@@ -98,10 +95,8 @@ Expected<Conjunction> memberSchema(const std::vector<ObjectSchema> &objects,
   Conjunction value;
   for (const ObjectSchema &object : objects) {
     // The name is looked up, and read by each pattern.
-    if (Status ended = spendOnSchema(meter, (1 + object.patterns.size()) *
-                                                (1 + name.size()));
-        !ended.ok())
-      return ended;
+    SLUICE_RETURN_IF_ERROR(
+        spendOnSchema(meter, (1 + object.patterns.size()) * (1 + name.size())));
     auto found = object.declared.find(name);
     bool declared = found != object.declared.end();
     if (declared)
@@ -135,8 +130,7 @@ splitByPatterns(TextAutomaton names, const std::vector<ObjectSchema> &objects,
       constexpr size_t max = 64;
       std::vector<NameRegion> next;
       for (NameRegion &region : regions) {
-        if (Status ended = spendOnSchema(meter); !ended.ok())
-          return ended;
+        SLUICE_RETURN_IF_ERROR(spendOnSchema(meter));
         auto in =
             TextAutomaton::intersection(region.names, pattern.names, meter);
         auto out =
@@ -296,17 +290,15 @@ SchemaCompiler::readMembers(const Constraints &constraints) {
   for (const SchemaNode &node : constraints.nodes) {
     bool closed = node.closes(unevaluatedProperties);
     if (closed)
-      if (Status status = keepEvaluated(node, *objects, meter, allowed->texts);
-          !status.ok())
-        return status;
+      SLUICE_RETURN_IF_ERROR(
+          keepEvaluated(node, *objects, meter, allowed->texts));
     anyName &= !closed && !node.find("propertyNames");
   }
   std::set<std::string> needed(required.begin(), required.end());
   std::vector<std::string> names = namesInOrder(*objects, required);
   std::vector<MemberSchema> members;
   for (const std::string &name : names) {
-    if (Status ended = spendOnSchema(meter, 1 + name.size()); !ended.ok())
-      return ended;
+    SLUICE_RETURN_IF_ERROR(spendOnSchema(meter, 1 + name.size()));
     bool isNeeded = needed.contains(name);
     bool isAllowed = anyName || allowed->contains(name);
     if (!isAllowed && !isNeeded)

@@ -102,10 +102,8 @@ Status SchemaCompiler::emitMembers(const std::vector<MemberSchema> &members,
         builder.epsilon(i == 0 ? at[i] : json.mark(at[i], ','), entry->second);
       }
     for (auto [next, entry] : entries)
-      if (Status status =
-              emitMember(member, entries.size() > 1, entry, behind[next]);
-          !status.ok())
-        return status;
+      SLUICE_RETURN_IF_ERROR(
+          emitMember(member, entries.size() > 1, entry, behind[next]));
     at = std::move(behind);
   }
   for (size_t i = 0; i < at.size(); ++i)

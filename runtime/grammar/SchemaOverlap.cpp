@@ -29,8 +29,7 @@ Expected<bool> someMatches(const std::vector<const ordered_json *> &values,
   if (!test)
     return test.status();
   for (const ordered_json *value : values) {
-    if (Status ended = spendOnSchema(meter); !ended.ok())
-      return ended;
+    SLUICE_RETURN_IF_ERROR(spendOnSchema(meter));
     if (test->matches(*value) != Answer::No)
       return true;
   }
@@ -55,10 +54,8 @@ Expected<bool> requiresMore(const std::vector<MemberSchema> &members,
                        });
   };
   for (const std::string &name : other.requiredNames(meter)) {
-    if (Status ended =
-            spendOnSchema(meter, (1 + others.size()) * (1 + name.size()));
-        !ended.ok())
-      return ended;
+    SLUICE_RETURN_IF_ERROR(
+        spendOnSchema(meter, (1 + others.size()) * (1 + name.size())));
     if (!mayHave(name))
       return true;
   }

@@ -175,8 +175,7 @@ Expected<std::unique_ptr<Server>> Server::create(ServerOptions options,
                                                  Handler handler) {
   using Made = Expected<std::unique_ptr<Server>>;
   return guarded([&]() -> Made {
-    if (Status status = options.check(); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(options.check());
     if (!handler)
       return failure("the server has no handler");
     auto impl = std::make_unique<Impl>(std::move(options));
@@ -189,8 +188,7 @@ Expected<std::unique_ptr<Server>> Server::create(ServerOptions options,
         return tls.status();
       loop.tls.emplace(tls.take());
     }
-    if (Status status = impl->listen(); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(impl->listen());
     return std::unique_ptr<Server>(new Server(std::move(impl)));
   });
 }

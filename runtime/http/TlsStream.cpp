@@ -93,8 +93,7 @@ Expected<TlsContext> TlsContext::create(const std::string &certificateFile,
                                         const std::string &keyFile) {
   for (auto [what, file] :
        {std::pair("certificate", &certificateFile), std::pair("key", &keyFile)})
-    if (Status status = checkReadable(what, *file); !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(checkReadable(what, *file));
   TlsContext made;
   made.context.reset(SSL_CTX_new(TLS_server_method()));
   SSL_CTX *context = made.context.get();
@@ -108,10 +107,8 @@ Expected<TlsContext> TlsContext::create(const std::string &certificateFile,
                                 SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_alpn_select_cb(context, selectProtocol, nullptr);
-  if (Status status = readCertificate(context, certificateFile); !status.ok())
-    return status;
-  if (Status status = readKey(context, keyFile, certificateFile); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(readCertificate(context, certificateFile));
+  SLUICE_RETURN_IF_ERROR(readKey(context, keyFile, certificateFile));
   return made;
 }
 

@@ -40,8 +40,7 @@ Expected<Model> Model::create(ModelOptions options) {
     model.addEndToken(id);
   for (TokenId id : model.tokenizer().spec().endOfText)
     model.addEndToken(id);
-  if (Status wrong = model.compileTemplates(); !wrong.ok())
-    return wrong;
+  SLUICE_RETURN_IF_ERROR(model.compileTemplates());
   return model;
 }
 

@@ -51,8 +51,7 @@ GrammarMasks::~GrammarMasks() {
 
 Status GrammarMasks::start(std::function<void()> given) {
   onMade = std::move(given);
-  if (Status s = maker.start(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(maker.start());
   return guarded([this] {
     quick = std::thread([this] { runQuick(); });
     slow = std::thread([this] { runSlow(); });

@@ -169,14 +169,11 @@ void HeadLoop::carryOut() {
 
 Status HeadLoop::sendCommands(HeadCommands &commands, Time at) {
   for (const EpochMark &mark : commands.cancels)
-    if (Status s = links.cancel(mark, at); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(links.cancel(mark, at));
   for (StepFrame &frame : commands.launches)
-    if (Status s = links.launch(frame); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(links.launch(frame));
   for (StepFrame &frame : commands.drafts)
-    if (Status s = links.draft(std::move(frame)); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(links.draft(std::move(frame)));
   for (const PolicyNote &note : commands.notes)
     links.note(note, at);
   return {};

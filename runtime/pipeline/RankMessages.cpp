@@ -64,8 +64,7 @@ Status RankRuntime::readStep(comm::Message &message) {
   ArrivedFrame arrival;
   arrival.bytes = std::move(message.bytes);
   arrival.payload = message.payload;
-  if (Status s = decodeStep(arrival); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(decodeStep(arrival));
   if (Status s = stepsCome.take(arrival.frame.step); !s.ok())
     return s.withContext("steps");
   int64_t expected = int64_t(arrival.frame.rows.size()) * payloadRowBytes();
@@ -88,8 +87,7 @@ Status RankRuntime::readResults(const comm::Message &message) {
   if (!headLoop)
     return failure("results, but the head is not here");
   ResultFrame frame;
-  if (Status s = codec.decodeResults(message.bytes, frame); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(codec.decodeResults(message.bytes, frame));
   if (Status s = resultsCome.take(frame.step); !s.ok())
     return s.withContext("results");
   if (message.source != comm.rank())
@@ -100,8 +98,7 @@ Status RankRuntime::readResults(const comm::Message &message) {
 
 Status RankRuntime::readEpochs(const comm::Message &message) {
   comm::EpochFrame frame;
-  if (Status s = codec.decodeEpochs(message.bytes, frame); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(codec.decodeEpochs(message.bytes, frame));
   Time at = now();
   for (const EpochMark &mark : frame.marks) {
     board.publish(mark, frame.decided);
@@ -114,8 +111,7 @@ Status RankRuntime::readEpochs(const comm::Message &message) {
 
 Status RankRuntime::readReport(const comm::Message &message) {
   std::string text;
-  if (Status s = codec.decodeReport(message.bytes, text); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(codec.decodeReport(message.bytes, text));
   Expected<RankReport> report = RankReport::parse(text);
   if (!report)
     return report.status();
@@ -204,8 +200,7 @@ Status RankRuntime::cancel(const EpochMark &mark, Time decided) {
     Bytes bytes = comm.buffers().take();
     codec.encodeEpochs(frame, bytes);
     headTrace.control(decided, rank, int64_t(bytes.size()), mark);
-    if (Status s = comm.send(rank, Lane::Control, std::move(bytes)); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(comm.send(rank, Lane::Control, std::move(bytes)));
   }
   return {};
 }

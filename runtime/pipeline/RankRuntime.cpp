@@ -101,14 +101,11 @@ RankRuntime::create(RankSetup setup, comm::Communicator &communicator) {
   std::unique_ptr<RankRuntime> rank(
       new RankRuntime(std::move(setup), communicator));
   if (hasStage)
-    if (Status s = rank->createStage(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(rank->createStage());
   if (hasDraft)
-    if (Status s = rank->createDraft(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(rank->createDraft());
   if (isHead)
-    if (Status s = rank->createHead(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(rank->createHead());
   return rank;
 }
 
@@ -192,8 +189,7 @@ Status RankRuntime::checkMessages() const {
 }
 
 Status RankRuntime::createStage() {
-  if (Status s = checkMessages(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkMessages());
   if (setup.group)
     stageGroup =
         std::make_unique<StageGroup>(*setup.group, board, comm.buffers());
@@ -419,18 +415,15 @@ Status RankRuntime::serve(const std::function<bool()> &terminated) {
   }
   Bytes bytes = comm.buffers().take();
   codec.encodeReport(report().serialize(), bytes);
-  if (Status s = comm.send(headRank, Lane::Control, std::move(bytes)); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(comm.send(headRank, Lane::Control, std::move(bytes)));
   return comm.finish(whileAlive);
 }
 
 Expected<std::vector<RankReport>> RankRuntime::shutDown() {
   Bytes bytes = comm.buffers().take();
   codec.encodeShutdown(bytes);
-  if (Status s = comm.send(setup.shape.stageRanks.front(), Lane::Data,
-                           std::move(bytes));
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(
+      comm.send(setup.shape.stageRanks.front(), Lane::Data, std::move(bytes)));
   size_t others = size_t(comm.size() - 1);
   std::vector<RankReport> all;
   {

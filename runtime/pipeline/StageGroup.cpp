@@ -135,11 +135,9 @@ Status StageGroup::tellStep(std::span<const std::span<const uint8_t>> frames) {
   begin(Kind::Step, frames);
   findMarks();
   putMarks(marks);
-  if (Status s = members.fromFirst(message); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(members.fromFirst(message));
   for (std::span<const uint8_t> frame : frames)
-    if (Status s = members.tell(frame); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(members.tell(frame));
   takeMarks();
   return {};
 }
@@ -156,8 +154,7 @@ Status StageGroup::tellEnd() {
 
 /// Reads the first member's next message, without the frames that follow it.
 Expected<StageGroup::Kind> StageGroup::read() {
-  if (Status s = members.fromFirst(message); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(members.fromFirst(message));
   comm::WireReader in(message);
   auto kind = static_cast<Kind>(
       in.getInRange<uint8_t>("kind", 0, static_cast<int64_t>(Kind::End)));
@@ -199,8 +196,7 @@ Expected<bool> StageGroup::hearStep(std::vector<comm::Bytes> &frames) {
   for (uint32_t length : lengths) {
     comm::Bytes &frame = frames.emplace_back(buffers.take());
     frame.resize(length);
-    if (Status s = members.hear(frame); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(members.hear(frame));
   }
   return *kind == Kind::Step;
 }
@@ -231,8 +227,7 @@ Status StageGroup::checkpoint() {
     begin(Kind::Checkpoint, {});
     findMarks();
     putMarks(marks);
-    if (Status s = members.fromFirst(message); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(members.fromFirst(message));
   } else if (Status s = readAtCheckpoint(Kind::Checkpoint); !s.ok()) {
     return s;
   }
@@ -256,8 +251,7 @@ Status StageGroup::agree(const std::function<void()> &looked) {
     found.clear();
     return members.fromFirst(message);
   }
-  if (Status s = readAtCheckpoint(Kind::Agreement); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(readAtCheckpoint(Kind::Agreement));
   for (const TimedMark &each : marks) {
     stageBoard.publish(each.mark, each.decided);
     if (each.endsLook)

@@ -94,8 +94,7 @@ void StageWorker::run() {
 
 Status StageWorker::runAll() {
   if (config.group)
-    if (Status s = config.group->barrier(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(config.group->barrier());
   return follows() ? followSteps() : runSteps();
 }
 
@@ -104,17 +103,13 @@ Status StageWorker::runSteps() {
     waitPrecisely();
   while (open || stage->queued() > 0) {
     if (open)
-      if (Status s = admitArrivals(/*wait=*/stage->queued() == 0); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(admitArrivals(/*wait=*/stage->queued() == 0));
     if (stage->queued() > 0)
-      if (Status s = runStep(); !s.ok())
-        return s;
-    if (Status s = output->sendLate(); !s.ok())
-      return s;
+      SLUICE_RETURN_IF_ERROR(runStep());
+    SLUICE_RETURN_IF_ERROR(output->sendLate());
   }
   if (atEnd)
-    if (Status s = output->finish(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(output->finish());
   return config.group && atEnd ? config.group->tellEnd() : Status();
 }
 
@@ -133,14 +128,11 @@ Status StageWorker::followSteps() {
     for (comm::Bytes &bytes : heard) {
       ArrivedFrame arrival;
       arrival.bytes = std::move(bytes);
-      if (Status s = config.readFrame(arrival); !s.ok())
-        return s;
-      if (Status s = admit(std::move(arrival)); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(config.readFrame(arrival));
+      SLUICE_RETURN_IF_ERROR(admit(std::move(arrival)));
     }
     config.group->takeMarks();
-    if (Status s = runStep(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(runStep());
   }
   return {};
 }
@@ -172,8 +164,7 @@ Status StageWorker::admitArrivals(bool wait) {
       open = false;
       break;
     }
-    if (Status s = admit(std::move(arrival)); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(admit(std::move(arrival)));
   }
   atStage = stage->queued();
   if (!taken.empty() && events.roomChanged)
@@ -185,8 +176,7 @@ Status StageWorker::admitArrivals(bool wait) {
 Status StageWorker::runStep() {
   Time start = now();
   if (config.group && !follows())
-    if (Status s = tellStep(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(tellStep());
   Expected<bool> formed = stage->formStep();
   if (!formed)
     return formed.status();
@@ -198,8 +188,7 @@ Status StageWorker::runStep() {
   int64_t rows = stage->batch().rows();
   uint64_t departedBefore = stage->counters().departedAtCheckpoint;
   if (rows > 0)
-    if (Status s = computeStep(start); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(computeStep(start));
   outgoing.clear();
   stage->finishStep(outgoing);
   outgoing.timings.push_back(account(start, rows, departedBefore));
@@ -219,8 +208,7 @@ Status StageWorker::computeStep(Time start) {
     return {};
   pacer->waitUntil(end - pacer->computing(batch.rows()));
   Time began = now();
-  if (Status s = computeRows(copies); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(computeRows(copies));
   copies.clear();
   pacer->computed(batch.rows(), now() - began);
   pacer->waitUntil(end);

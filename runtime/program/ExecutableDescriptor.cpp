@@ -29,12 +29,10 @@ Status checkScalars(const ExecutableDescriptor &executable) {
       {"layers", executable.layers, 0, maxLayers},
       {"number of programs", int64_t(executable.programs.size()), 1, maxLayers},
   };
-  if (Status s = checkRanges(ranges); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkRanges(ranges));
   for (int32_t token : executable.eosTokens) {
     const CheckedNumber range{"eos token", token, 0, executable.vocabSize - 1};
-    if (Status s = checkRanges({&range, 1}); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkRanges({&range, 1}));
   }
   return {};
 }
@@ -103,11 +101,9 @@ Status checkPlaces(const ExecutableDescriptor &executable) {
   };
   for (const PlanStage &stage : executable.plan.stages)
     for (int64_t member = 0; member < stage.members(); ++member)
-      if (Status s = place(stage.programOf(member)); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(place(stage.programOf(member)));
   if (executable.plan.draft)
-    if (Status s = place(executable.plan.draft->program); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(place(executable.plan.draft->program));
   for (std::string_view name : names)
     if (!placed.contains(name))
       return bad("program '", name, "' has no place in the plan");
@@ -180,24 +176,16 @@ Status checkDraft(const ExecutableDescriptor &executable) {
 } // namespace
 
 Status ExecutableDescriptor::validate() const {
-  if (Status s = checkScalars(*this); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkScalars(*this));
   for (const ModelFile &file : files)
-    if (Status s = checkFile(file); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkFile(file));
   for (const ProgramDescriptor &program : programs)
-    if (Status s = program.validate(files); !s.ok())
-      return s;
-  if (Status s = plan.validate(); !s.ok())
-    return s;
-  if (Status s = checkTargets(*this); !s.ok())
-    return s;
-  if (Status s = checkPlaces(*this); !s.ok())
-    return s;
-  if (Status s = checkStages(*this); !s.ok())
-    return s;
-  if (Status s = checkMembers(*this); !s.ok())
-    return s;
+    SLUICE_RETURN_IF_ERROR(program.validate(files));
+  SLUICE_RETURN_IF_ERROR(plan.validate());
+  SLUICE_RETURN_IF_ERROR(checkTargets(*this));
+  SLUICE_RETURN_IF_ERROR(checkPlaces(*this));
+  SLUICE_RETURN_IF_ERROR(checkStages(*this));
+  SLUICE_RETURN_IF_ERROR(checkMembers(*this));
   return checkDraft(*this);
 }
 

@@ -123,8 +123,7 @@ ExecutableDescriptor::parse(std::string_view text) {
 }
 
 Expected<std::string> ExecutableDescriptor::toJson() const {
-  if (Status s = validate(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(validate());
   try {
     json object = toObject(*this);
     object["plan"]["identity"] = formatIdentity(identityOf(object));

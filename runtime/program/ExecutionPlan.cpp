@@ -94,8 +94,7 @@ Status checkChannels(const ExecutionPlan &plan) {
                  channelKindName(kind), " go from rank ", from, " to rank ",
                  to);
     const CheckedNumber range{"capacity", channel.capacity, 1, maxCapacity};
-    if (Status s = checkRanges({&range, 1}); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkRanges({&range, 1}));
   }
   return {};
 }
@@ -105,8 +104,7 @@ Status checkDraft(const ExecutionPlan &plan) {
     return {};
   const CheckedNumber ranges[] = {{"depth", plan.draft->depth, 1, maxDepth},
                                   {"width", plan.draft->width, 1, maxWidth}};
-  if (Status s = checkRanges(ranges); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkRanges(ranges));
   // With placement Own, rank 0 has two roles: the head and the draft.
   bool isAlone = plan.ranks[0].roles.size() == 2;
   if (isAlone != (plan.draft->placement == DraftPlacement::Own))
@@ -139,8 +137,7 @@ Status checkGroups(const ExecutionPlan &plan) {
   for (const PlanStage &stage : plan.stages) {
     const CheckedNumber range{"members of a stage", stage.members(), 1,
                               maxGroupMembers};
-    if (Status s = checkRanges({&range, 1}); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkRanges({&range, 1}));
   }
   return {};
 }
@@ -204,17 +201,12 @@ Status ExecutionPlan::validate() const {
       {"step_rows", stepRows, 1, maxStepRows},
       {"max_latency_ns", maxLatency.count(), 0, maxTime.count()},
   };
-  if (Status s = checkRanges(ranges); !s.ok())
-    return s;
-  if (Status s = checkRoles(*this); !s.ok())
-    return s;
-  if (Status s = checkGroups(*this); !s.ok())
-    return s;
-  if (Status s = checkChannels(*this); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkRanges(ranges));
+  SLUICE_RETURN_IF_ERROR(checkRoles(*this));
+  SLUICE_RETURN_IF_ERROR(checkGroups(*this));
+  SLUICE_RETURN_IF_ERROR(checkChannels(*this));
   for (const PlanStage &stage : stages)
-    if (Status s = checkCosts(stage.program, stage.costs); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkCosts(stage.program, stage.costs));
   return checkDraft(*this);
 }
 

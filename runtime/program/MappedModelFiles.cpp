@@ -60,8 +60,7 @@ Expected<MappedFile> sluice::openModelFile(const ModelFile &file,
   Expected<MappedFile> opened = MappedFile::open(path);
   if (!opened)
     return opened;
-  if (Status s = checkSame(*opened, file); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkSame(*opened, file));
   return opened;
 }
 

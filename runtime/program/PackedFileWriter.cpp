@@ -24,8 +24,7 @@ public:
   void setSection(const PackedSection &next) { section = next; }
 
   Expected<uint8_t *> begin(uint64_t first, uint64_t last) final {
-    if (Status s = options.checkCancelled(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(options.checkCancelled());
     Expected<uint8_t *> memory = take(section.offset + first, last - first);
     if (memory)
       piece = *memory;
@@ -105,16 +104,12 @@ Status packAll(const ProgramDescriptor &program, const MappedModelFiles &files,
     const WeightDescriptor &weight = program.weights[i];
     PackedSection &section = layout.sections[i];
     const bool isPacked = section.bytes > 0;
-    if (Status s = options.checkCancelled(); !s.ok())
-      return s;
-    if (Status s = packer.checkUnchanged(weight); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(options.checkCancelled());
+    SLUICE_RETURN_IF_ERROR(packer.checkUnchanged(weight));
     if (isPacked)
       target.setSection(section);
-    if (Status s =
-            isPacked ? packer.pack(weight, target) : packer.check(weight);
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(isPacked ? packer.pack(weight, target)
+                                    : packer.check(weight));
     if (isPacked)
       section.digest = target.finishDigest();
     // Otherwise the model would be in memory twice.
@@ -142,20 +137,17 @@ Status sluice::writePackedFile(const ExecutableDescriptor &executable,
     return status;
   };
   uint64_t start = out.position();
-  if (Status s = wrote(out.reserve(start + layout->totalBytes)); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(wrote(out.reserve(start + layout->totalBytes)));
   // The header has digests of the payload, so it is written again at the end.
   std::vector<uint8_t> header(layout->payloadOffset);
-  if (Status s = wrote(out.write(header.data(), header.size())); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(wrote(out.write(header.data(), header.size())));
 
   PieceWriter writer(out);
   FileTarget target(writer, start, options, layout->totalBytes);
   Status packed = packAll(program, files, *layout, options, target);
   if (!packed.ok())
     return target.writeFailed ? wrote(packed) : packed;
-  if (Status s = wrote(writer.finish(start + layout->totalBytes)); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(wrote(writer.finish(start + layout->totalBytes)));
   header = encodePackedHeader(
       *layout, {program.cpu, program.packingHash(executable.files)});
   return wrote(out.rewrite(start, header.data(), header.size()));
@@ -186,12 +178,10 @@ Status sluice::appendEmbeddedWeights(const ExecutableDescriptor &executable,
     uint64_t start = (out.position() + packedPageBytes - 1) / packedPageBytes *
                      packedPageBytes;
     std::vector<uint8_t> zeros(start - out.position());
-    if (Status s = out.write(zeros.data(), zeros.size()); !s.ok())
-      return s;
-    if (Status s = writePackedFile(executable, int64_t(i), *files,
-                                   PackedContents::Everything, options, out);
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(out.write(zeros.data(), zeros.size()));
+    SLUICE_RETURN_IF_ERROR(writePackedFile(executable, int64_t(i), *files,
+                                           PackedContents::Everything, options,
+                                           out));
     payloads.push_back({start, out.position() - start});
   }
   std::vector<uint8_t> trailer = encodePackedTrailer(payloads);

@@ -27,8 +27,7 @@ Status populate(std::span<const uint8_t> bytes, const PackingOptions &options) {
   constexpr size_t stretch = size_t(64) << 20;
   Progress progress("loading weights", bytes.size());
   for (size_t at = 0; at < bytes.size(); at += stretch) {
-    if (Status s = options.checkCancelled(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(options.checkCancelled());
     size_t count = std::min(stretch, bytes.size() - at);
     // Advice only: an older kernel reads the pages when they are first used.
     if (::madvise(const_cast<uint8_t *>(bytes.data()) + at, count,
@@ -123,8 +122,7 @@ Expected<PackedWeightStore>
 PackedWeightStore::load(const ExecutableDescriptor &executable, int64_t program,
                         const WeightLoadOptions &options) {
   PackedWeightStore store;
-  if (Status s = Loader(executable, program, options, store).load(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(Loader(executable, program, options, store).load());
   return store;
 }
 
@@ -148,9 +146,8 @@ Status PackedWeightStore::Loader::loadFromFiles() {
             findOtherWriter(store.packedFile->info()))
       return packToMemory(*other + ", so it is not used");
     store.source = Origin::Cached;
-    if (Status s = populate(store.packedFile->bytes(), options.packing);
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(
+        populate(store.packedFile->bytes(), options.packing));
     Expected<bool> intact = isIntact(reason);
     if (!intact || *intact)
       return intact.status();
@@ -195,10 +192,8 @@ Status PackedWeightStore::Loader::loadRandom() {
   store.files = MappedModelFiles::random(reserved.take());
   const PackingOptions &packing = options.packing;
   cpu::ThreadPool pool(packing.threadCount());
-  if (Status s = store.files->randomWeights()->fill(
-          program, *options.randomSeed, pool, packing.cancelled);
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(store.files->randomWeights()->fill(
+      program, *options.randomSeed, pool, packing.cancelled));
   return packToMemory();
 }
 
@@ -222,8 +217,7 @@ Status PackedWeightStore::Loader::loadEmbedded() {
       !s.ok())
     return s.withContext(file);
   store.packedFile = std::make_shared<const MappedFile>(mapped.take());
-  if (Status s = populate(*bytes, options.packing); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(populate(*bytes, options.packing));
   std::string none; // there is no cache here
   return isIntact(none).status();
 }
@@ -275,11 +269,9 @@ Status PackedWeightStore::Loader::packToFile(bool &fileFailed) {
     fileFailed = true;
     return out.status();
   }
-  if (Status s = writePackedFile(executable, index, *store.files,
-                                 PackedContents::NotInFiles, options.packing,
-                                 *out, &fileFailed);
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(writePackedFile(executable, index, *store.files,
+                                         PackedContents::NotInFiles,
+                                         options.packing, *out, &fileFailed));
   // If the space is not allocated, the disk may still turn out to be full.
   if (Status s = out->hasSpace() ? Status() : out->sync(); !s.ok()) {
     fileFailed = true;
@@ -302,8 +294,7 @@ Status PackedWeightStore::Loader::packToFile(bool &fileFailed) {
 Status PackedWeightStore::Loader::keep(AtomicFile packed) {
   auto file = std::make_shared<AtomicFile>(std::move(packed));
   auto finish = [file, note = options.note]() -> Status {
-    if (Status s = file->sync(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(file->sync());
     if (Status s = file->commit(); !s.ok() && note)
       note(s.message() + "; the next start packs the weights again");
     return {};
@@ -349,10 +340,8 @@ Status PackedWeightStore::Loader::packToMemory() {
     return allocated.status();
   store.memory = allocated.take();
   auto *base = reinterpret_cast<uint8_t *>(store.memory.floats());
-  if (Status s =
-          packIntoMemory(program, *store.files, *layout, options.packing, base);
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(
+      packIntoMemory(program, *store.files, *layout, options.packing, base));
   store.source = Origin::InMemory;
   return bind(*layout, base, {.source = KnownBytes::Source::Memory});
 }

@@ -75,8 +75,7 @@ void PieceWriter::run() {
 }
 
 Status PieceWriter::writeOne(const Piece &piece) {
-  if (Status s = padTo(piece.position); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(padTo(piece.position));
   Status status = out.write(piece.memory.data(), piece.bytes);
   out.startWriteback();
   return status;
@@ -86,9 +85,8 @@ Status PieceWriter::padTo(uint64_t position) {
   static const uint8_t zeros[4096] = {};
   while (out.position() < position) {
     uint64_t missing = position - out.position();
-    if (Status s = out.write(zeros, std::min<uint64_t>(missing, sizeof(zeros)));
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(
+        out.write(zeros, std::min<uint64_t>(missing, sizeof(zeros))));
   }
   return {};
 }

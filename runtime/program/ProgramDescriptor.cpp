@@ -57,8 +57,7 @@ Status checkTables(const ProgramDescriptor &program) {
   for (const device::CacheShape &cache : program.caches) {
     const CheckedNumber ranges[] = {{"kv_heads", cache.kvHeads, 1, maxHeads},
                                     {"head_dim", cache.headDim, 1, maxHeadDim}};
-    if (Status s = checkRanges(ranges); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkRanges(ranges));
   }
   for (const device::RopeTable &table : program.ropeTables) {
     if (table.inverseFrequencies.size() > maxRotaryPairs)
@@ -228,15 +227,11 @@ Status ProgramDescriptor::validate(std::span<const ModelFile> files) const {
   if (target == ProgramTarget::Cuda && !cpu.empty())
     return failure("program descriptor: program '", name,
                    "' is for cuda and for the CPU ", cpu);
-  if (Status s = checkScalars(*this); !s.ok())
-    return s;
-  if (Status s = checkTables(*this); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkScalars(*this));
+  SLUICE_RETURN_IF_ERROR(checkTables(*this));
   for (const WeightDescriptor &weight : weights) {
-    if (Status s = checkWeight(weight, files); !s.ok())
-      return s;
-    if (Status s = checkPartner(*this, weight); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkWeight(weight, files));
+    SLUICE_RETURN_IF_ERROR(checkPartner(*this, weight));
   }
   return checkStep(*this).withContext("program descriptor: program '" + name +
                                       "'");

@@ -257,8 +257,7 @@ Status WeightPacker::pack(const WeightDescriptor &weight, PieceTarget &target) {
   // The units of a transposed weight are not whole rows, so it is checked as a
   // whole first.
   if (weight.transposed)
-    if (Status s = check(weight); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(check(weight));
   bool isNew = markChecked(weight, matrix);
   cpu::LinearSpec spec = linearSpec(weight);
   // A unit is the least that a thread packs at a time: a panel or a row.
@@ -287,10 +286,8 @@ Status WeightPacker::pack(const WeightDescriptor &weight, PieceTarget &target) {
       else
         convertRows(weight, matrix.data, share, begin, end);
     });
-    if (Status s = result(weight, bad.row()); !s.ok())
-      return s;
-    if (Status s = target.end(from, to); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(result(weight, bad.row()));
+    SLUICE_RETURN_IF_ERROR(target.end(from, to));
   }
   return {};
 }

@@ -64,8 +64,7 @@ sluice::findDamage(std::span<const KnownBytes> known,
   Progress progress("verifying weights", total);
   cpu::ThreadPool pool(options.threadCount());
   for (const KnownBytes &each : known) {
-    if (Status s = options.checkCancelled(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(options.checkCancelled());
     if (digestOf(each.bytes, pool) != each.digest)
       return &each;
     progress.update(done += each.bytes.size());

@@ -145,8 +145,7 @@ static Status readTerms(std::string_view line, KeyTerms &terms) {
 Status ApiKeys::addFile(const std::string &path, std::string *warning) {
   std::string text;
   mode_t mode = 0;
-  if (Status read = readFile(path, text, mode); !read.ok())
-    return read;
+  SLUICE_RETURN_IF_ERROR(readFile(path, text, mode));
   if (S_ISREG(mode) && (mode & (S_IRGRP | S_IROTH)) != 0)
     *warning = "API key file '" + path +
                "' can be read by others than its owner (chmod 600)";

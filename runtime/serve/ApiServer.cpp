@@ -95,12 +95,10 @@ makeAccess(const ServeOptions &options, std::vector<std::string> &warnings) {
   Endpoints::Access access;
   access.page = options.page;
   for (const std::string &key : options.apiKeys)
-    if (Status s = access.keys.add(key); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(access.keys.add(key));
   std::string warning;
   if (!options.apiKeyFile.empty())
-    if (Status s = access.keys.addFile(options.apiKeyFile, &warning); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(access.keys.addFile(options.apiKeyFile, &warning));
   if (!warning.empty())
     warnings.push_back(warning);
   if (!access.keys.required() && isLoopback(options.host))
@@ -154,9 +152,8 @@ ApiServer::create(const ServeOptions &options, openai::ModelOptions given,
     given.names = options.modelNames;
   given.parsesSpecialInContent = options.parsesSpecialInContent;
   if (!options.chatTemplateFile.empty())
-    if (Status s = readTemplate(options.chatTemplateFile, given.chatTemplate);
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(
+        readTemplate(options.chatTemplateFile, given.chatTemplate));
   Expected<openai::Model> model = openai::Model::create(std::move(given));
   if (!model)
     return model.status();
@@ -203,10 +200,8 @@ ApiServer::create(const ServeOptions &options, openai::ModelOptions given,
 }
 
 Status ApiServer::start() {
-  if (Status s = impl->pool.start(impl->poolThreads); !s.ok())
-    return s;
-  if (Status s = impl->monitor.start(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(impl->pool.start(impl->poolThreads));
+  SLUICE_RETURN_IF_ERROR(impl->monitor.start());
   return impl->server->start();
 }
 

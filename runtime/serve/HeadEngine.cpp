@@ -67,8 +67,7 @@ EngineStatus HeadEngine::status() const {
 
 Status HeadEngine::healthy() const {
   if (HeadLoop *loop = head)
-    if (Status broken = loop->broken(); !broken.ok())
-      return broken;
+    SLUICE_RETURN_IF_ERROR(loop->broken());
   std::lock_guard lock(mutex);
   return health;
 }

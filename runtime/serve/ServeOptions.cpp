@@ -29,8 +29,7 @@ Expected<http::ServerOptions> ServeOptions::httpOptions() const {
   http.headerBytes = maxHeaderBytes;
   http.bodyBytes = maxBodyBytes;
   http.allBodyBytes = std::max(http.allBodyBytes, 2 * maxBodyBytes);
-  if (Status s = http.check(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(http.check());
   return http;
 }
 

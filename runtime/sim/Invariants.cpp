@@ -59,8 +59,7 @@ Status RowTurns::launch(const StepFrame &frame) {
     underWay.emplace_back(frame.launched, name);
   }
   for (const Row &row : frame.rows)
-    if (Status s = checkParent(row); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkParent(row));
   return {};
 }
 
@@ -103,8 +102,7 @@ Status RowTurns::answer(const ResultFrame &frame) {
   names.clear();
   for (const ResultRow &result : frame.results)
     names.push_back({result.request, result.node});
-  if (Status s = take(seen.size() - 1, names); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(take(seen.size() - 1, names));
   forget(frame.launched);
   return {};
 }

@@ -111,8 +111,7 @@ Expected<SimulationPlan> sim::planSimulation(const cluster::ClusterFile &file,
     return failure("a context of ", options.context, " and prompt chunks of ",
                    options.prefillRows);
   Planner planner(file, options);
-  if (Status s = planner.placeModels(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(planner.placeModels());
   SimulationPlan plan = planner.take();
   plan.config.head.contextLength = options.context;
   return plan;

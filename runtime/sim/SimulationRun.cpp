@@ -113,11 +113,9 @@ Status Run::build() {
   if (config.stages.empty())
     return failure("simulation: no stages");
   for (const StepModel &model : config.stages)
-    if (Status s = checkModel(model, "a stage"); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkModel(model, "a stage"));
   if (hasDraft())
-    if (Status s = checkModel(config.draftModel, "the draft"); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkModel(config.draftModel, "the draft"));
   if (static_cast<int64_t>(config.links.size()) != ranks * ranks)
     return failure("simulation: ", config.links.size(), " links for ", ranks,
                    " ranks");
@@ -125,10 +123,8 @@ Status Run::build() {
     return failure("simulation: a vocabulary of ", config.vocabulary);
   for (int64_t rank = 0; rank < ranks; ++rank)
     rankOf.push_back(std::make_unique<Rank>(config.head.requests));
-  if (Status s = buildStages(); !s.ok())
-    return s;
-  if (Status s = buildDraft(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(buildStages());
+  SLUICE_RETURN_IF_ERROR(buildDraft());
   buildCancels();
   buildErrors();
   scheduleCrashes();
@@ -392,9 +388,8 @@ Status Run::checkHoldings() const {
                    " nodes, ", held.pages, " pages at the end; ", load.waiting,
                    " requests wait, ", load.preempted, " are preempted");
   for (int64_t s = 0; s < stageCount; ++s)
-    if (Status status = checkWorker(*stages[s], "stage " + std::to_string(s));
-        !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(
+        checkWorker(*stages[s], "stage " + std::to_string(s)));
   return draft ? checkWorker(*draft, "the draft") : Status();
 }
 
@@ -444,11 +439,9 @@ Expected<SimulationResult> Run::finish() {
     if (Status s = expected.check(config.requests[i], result.requests[i]);
         !s.ok())
       return s.withContext("request " + std::to_string(i));
-  if (Status s = checkBreaks(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkBreaks());
   if (head->broken().ok())
-    if (Status s = checkHoldings(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkHoldings());
   result.broken = head->broken();
   result.breaks = world.breaks;
   if (draft)
@@ -469,9 +462,7 @@ Expected<SimulationResult> Run::finish() {
 
 Expected<SimulationResult> sim::simulate(const SimulationConfig &config) {
   Run run(config);
-  if (Status s = run.build(); !s.ok())
-    return s;
-  if (Status s = run.play(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(run.build());
+  SLUICE_RETURN_IF_ERROR(run.play());
   return run.finish();
 }

@@ -22,8 +22,7 @@ Expected<std::unique_ptr<SimStage>>
 SimStage::create(World &world, Rank &rank, WorkerSetup setup, Forward forward) {
   std::unique_ptr<SimStage> made(new SimStage(world, rank, std::move(setup)));
   made->forward = std::move(forward);
-  if (Status s = made->open(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(made->open());
   return made;
 }
 
@@ -34,8 +33,7 @@ Expected<std::unique_ptr<SimStage>> SimStage::create(World &world, Rank &rank,
   std::unique_ptr<SimStage> made(new SimStage(world, rank, std::move(setup)));
   made->target = &target;
   made->answer = std::move(answer);
-  if (Status s = made->open(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(made->open());
   return made;
 }
 
@@ -108,8 +106,7 @@ SimDraft::create(World &world, Rank &rank, WorkerSetup setup,
   made->oracle = &oracle;
   made->width = width;
   made->answer = std::move(answer);
-  if (Status s = made->open(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(made->open());
   return made;
 }
 

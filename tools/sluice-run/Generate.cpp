@@ -50,8 +50,7 @@ Status Generation::addRequests(RunClock::time_point start) {
     requests.emplace_back(session, options, static_cast<SequenceId>(i),
                           stops.take(),
                           /*streams=*/count == 1 && !options.json);
-    if (Status s = requests.back().begin(prompt.take(), start); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(requests.back().begin(prompt.take(), start));
   }
   return {};
 }
@@ -68,8 +67,7 @@ Status Generation::execute(std::span<RunRequest> together) {
   while (!running.empty()) {
     batch.clear();
     for (RunRequest *request : running)
-      if (Status s = request->schedule(batch); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(request->schedule(batch));
     Expected<RowData> logits = session.interpreter().step(batch);
     if (!logits)
       return logits.status();
@@ -77,8 +75,7 @@ Status Generation::execute(std::span<RunRequest> together) {
     rows += batch.rows();
     int64_t output = 0;
     for (RunRequest *request : running)
-      if (Status s = request->accept(*logits, output); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(request->accept(*logits, output));
     std::erase_if(running,
                   [](RunRequest *request) { return request->finished(); });
   }
@@ -110,13 +107,11 @@ std::string Generation::print() const {
 }
 
 Status Generation::run(RunClock::time_point start) {
-  if (Status s = addRequests(start); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(addRequests(start));
   size_t together = session.interpreter().isFused() ? requests.size() : 1;
   for (size_t first = 0; first < requests.size(); first += together)
-    if (Status s = execute(std::span(requests).subspan(first, together));
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(
+        execute(std::span(requests).subspan(first, together)));
   return writeOutput(print() + "\n");
 }
 

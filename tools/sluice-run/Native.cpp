@@ -59,9 +59,7 @@ Expected<int> run::runNatively(mlir::ModuleOp module,
     return failure("cannot make a temporary folder: ", folder.failed.message());
   llvm::SmallString<128> executable(folder.path);
   llvm::sys::path::append(executable, "program");
-  if (Status status = compile(module, options, executable.str().str());
-      !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(compile(module, options, executable.str().str()));
   std::vector<llvm::StringRef> words = {executable};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::string message;

@@ -73,8 +73,7 @@ Status RunRequest::addGuesses(StepBatch &batch) {
   guesses = made.take();
   int64_t position = sequence.length();
   for (int32_t guess : guesses)
-    if (Status s = batch.add(sequence.id(), position++, guess, true); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(batch.add(sequence.id(), position++, guess, true));
   return {};
 }
 
@@ -86,8 +85,7 @@ Status RunRequest::schedule(StepBatch &batch) {
   scheduledRows =
       sequence.schedule(batch, options.prefillChunk, LogitsOf::Last);
   if (scheduledRows == sequence.pending())
-    if (Status s = addGuesses(batch); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(addGuesses(batch));
   scheduledOutputs = batch.outputs() - before;
   return {};
 }
@@ -156,14 +154,12 @@ Status RunRequest::generateTokens() {
       return token.status();
     if (endsText(*token))
       return finish("stop");
-    if (Status s = take(*token); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(take(*token));
     if (stops.stopped())
       return finish("stop");
     if (static_cast<int64_t>(output.size()) == limit)
       break;
-    if (Status s = sequence.append(*token); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(sequence.append(*token));
     if (!wasGuessed(*token))
       return {};
   }

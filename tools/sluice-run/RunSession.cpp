@@ -52,8 +52,7 @@ RunSession::open(ParsedModule parsed, const RunOptions &options) {
                    " tokens is more than the model's ", modelContext);
   if (session->context == 0)
     session->context = modelContext;
-  if (Status s = session->loadTokenizer(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(session->loadTokenizer());
   return session;
 }
 

@@ -23,8 +23,7 @@ using interpreter::RowData;
 static Expected<std::vector<double>>
 scoreTokens(RunSession &session, std::span<const int32_t> ids, int64_t chunk) {
   Sequence sequence(0, session.contextLength());
-  if (Status s = sequence.append(ids); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(sequence.append(ids));
   StepBatch batch(chunk, chunk);
   std::vector<double> scores;
   while (sequence.pending() > 0) {

@@ -33,10 +33,8 @@ Expected<int32_t> Speculator::next(const SamplingParams &sampling,
   // worst that makes a poor guess.
   auto lastToken = static_cast<int32_t>(draft.info().vocabSize - 1);
   for (int64_t p = first; p < int64_t(tokens.size()); ++p)
-    if (Status s = batch.add(id, p, std::min(tokens[p], lastToken),
-                             p + 1 == int64_t(tokens.size()));
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(batch.add(id, p, std::min(tokens[p], lastToken),
+                                     p + 1 == int64_t(tokens.size())));
   Expected<interpreter::RowData> logits = draft.step(batch);
   if (!logits)
     return logits.status();

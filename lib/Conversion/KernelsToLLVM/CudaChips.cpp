@@ -84,8 +84,7 @@ sluice::parseCudaChips(std::string_view list) {
   llvm::SmallVector<StringRef> names;
   StringRef(list).split(names, ',');
   std::vector<std::string> chips(names.begin(), names.end());
-  if (Status status = checkCudaChips(chips); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(checkCudaChips(chips));
   return chips;
 }
 

@@ -105,8 +105,7 @@ sluice::importModel(const std::string &path, const ImportOptions &options,
       mlir::ModuleOp::create(mlir::UnknownLoc::get(context));
   WeightTable weights(*model, quantize, context);
   DecoderBuilder(*model, weights, context).build(*module);
-  if (Status s = weights.finish(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(weights.finish());
   for (const std::string &line : model->config().warnings)
     mlir::emitWarning(module->getLoc()) << line;
   for (ir::ModelOp op : module->getOps<ir::ModelOp>())

@@ -114,8 +114,7 @@ Status GGUFParser::read(T &value, const std::string &what) {
 
 Status GGUFParser::readString(std::string_view &text, const std::string &what) {
   uint64_t length = 0;
-  if (Status s = read(length, what); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(read(length, what));
   if (length > remaining())
     return failure(what, " at byte ", position, ": ", length,
                    " bytes long, but the file ends at byte ", bytes.size());
@@ -125,11 +124,9 @@ Status GGUFParser::readString(std::string_view &text, const std::string &what) {
 }
 
 Status GGUFParser::parse() {
-  if (Status s = parseHeader(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(parseHeader());
   for (uint64_t i = 0; i < entryCount; ++i)
-    if (Status s = parseEntry(i); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(parseEntry(i));
   if (const MetadataValue *value = file.find("general.alignment")) {
     std::optional<uint64_t> wanted = value->asUInt();
     if (value->type() != ValueType::UInt32 || !std::has_single_bit(*wanted))
@@ -137,8 +134,7 @@ Status GGUFParser::parse() {
     alignment = *wanted;
   }
   for (uint64_t i = 0; i < tensorCount; ++i)
-    if (Status s = parseTensor(i); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(parseTensor(i));
   return placeTensors();
 }
 
@@ -147,18 +143,15 @@ Status GGUFParser::parseHeader() {
     return failure("header: not a GGUF file (it does not begin with 'GGUF')");
   position = 4;
   uint32_t version = 0;
-  if (Status s = read(version, "header: version"); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(read(version, "header: version"));
   if ((version & 0xffff) == 0 && version != 0)
     return failure("header: big-endian GGUF files are not supported");
   if (version != 2 && version != 3)
     return failure("header: GGUF version ", version,
                    " is not supported (2 and 3 are)");
   file.formatVersion = version;
-  if (Status s = read(tensorCount, "header: tensor count"); !s.ok())
-    return s;
-  if (Status s = read(entryCount, "header: metadata count"); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(read(tensorCount, "header: tensor count"));
+  SLUICE_RETURN_IF_ERROR(read(entryCount, "header: metadata count"));
   if (entryCount > remaining() / minEntryBytes)
     return failure("header: ", entryCount,
                    " metadata entries do not fit in a file of ", bytes.size(),
@@ -172,15 +165,13 @@ Status GGUFParser::parseHeader() {
 Status GGUFParser::parseEntry(uint64_t index) {
   std::string place = "metadata entry " + std::to_string(index);
   MetadataEntry entry;
-  if (Status s = readString(entry.key, place + ": key"); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(readString(entry.key, place + ": key"));
   if (entry.key.empty() || entry.key.size() > longestKey)
     return failure(place, ": a key of ", entry.key.size(),
                    " bytes (1 to 65535 are allowed)");
   if (!file.entryIndex.emplace(entry.key, index).second)
     return failure(place, ": key ", quote(entry.key), " appears twice");
-  if (Status s = parseValue(entry.value, entry.key); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(parseValue(entry.value, entry.key));
   file.entries.push_back(std::move(entry));
   return {};
 }
@@ -188,8 +179,7 @@ Status GGUFParser::parseEntry(uint64_t index) {
 Status GGUFParser::parseValue(MetadataValue &value, std::string_view key) {
   std::string place = "metadata " + quote(key);
   uint32_t type = 0;
-  if (Status s = read(type, place + ": type"); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(read(type, place + ": type"));
   if (type > static_cast<uint32_t>(ValueType::Float64))
     return failure(place, ": unknown value type ", type);
   value.kind = static_cast<ValueType>(type);
@@ -199,8 +189,7 @@ Status GGUFParser::parseValue(MetadataValue &value, std::string_view key) {
 Status GGUFParser::parseScalar(MetadataValue &value, const std::string &place) {
   if (value.kind == ValueType::String) {
     std::string_view text;
-    if (Status s = readString(text, place); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(readString(text, place));
     value.payload = bytes.subspan(position - text.size(), text.size());
     return {};
   }
@@ -216,15 +205,13 @@ Status GGUFParser::parseScalar(MetadataValue &value, const std::string &place) {
 
 Status GGUFParser::parseArray(MetadataValue &value, const std::string &place) {
   uint32_t type = 0;
-  if (Status s = read(type, place + ": element type"); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(read(type, place + ": element type"));
   if (type > static_cast<uint32_t>(ValueType::Float64))
     return failure(place, ": unknown element type ", type);
   value.element = static_cast<ValueType>(type);
   if (value.element == ValueType::Array)
     return failure(place, ": arrays of arrays are not supported");
-  if (Status s = read(value.count, place + ": array length"); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(read(value.count, place + ": array length"));
 
   bool isStrings = value.element == ValueType::String;
   uint64_t size = isStrings ? 8 : valueTypeBytes(value.element);
@@ -256,25 +243,21 @@ Status GGUFParser::parseArray(MetadataValue &value, const std::string &place) {
 Status GGUFParser::parseTensor(uint64_t index) {
   TensorInfo info;
   std::string place = "tensor " + std::to_string(index);
-  if (Status s = readString(info.name, place + ": name"); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(readString(info.name, place + ": name"));
   if (info.name.empty() || info.name.size() > longestKey)
     return failure(place, ": a name of ", info.name.size(),
                    " bytes (1 to 65535 are allowed)");
   place = "tensor " + quote(info.name);
   if (!tensorNames.insert(info.name).second)
     return failure(place, ": the name appears twice");
-  if (Status s = parseDimensions(info, place); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(parseDimensions(info, place));
   uint32_t type = 0;
-  if (Status s = read(type, place + ": type"); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(read(type, place + ": type"));
   Expected<Format> format = tensorFormat(type);
   if (!format)
     return format.status().withContext(place);
   info.format = *format;
-  if (Status s = read(info.offset, place + ": offset"); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(read(info.offset, place + ": offset"));
 
   std::optional<uint64_t> row = rowBytes(info.format, info.dims[0]);
   if (!row)
@@ -291,16 +274,14 @@ Status GGUFParser::parseTensor(uint64_t index) {
 
 Status GGUFParser::parseDimensions(TensorInfo &info, const std::string &place) {
   uint32_t dimensions = 0;
-  if (Status s = read(dimensions, place + ": dimensions"); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(read(dimensions, place + ": dimensions"));
   if (dimensions < 1 || dimensions > maxDimensions)
     return failure(place, ": ", dimensions,
                    " dimensions (1 to 4 are supported)");
   int64_t elements = 1;
   for (uint32_t i = 0; i < dimensions; ++i) {
     uint64_t dim = 0;
-    if (Status s = read(dim, place + ": dimensions"); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(read(dim, place + ": dimensions"));
     if (dim == 0)
       return failure(place, ": dimension ", i, " is zero");
     if (dim > uint64_t(std::numeric_limits<int64_t>::max()) ||

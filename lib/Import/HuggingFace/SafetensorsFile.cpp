@@ -110,10 +110,8 @@ Status parseTensor(const json &entry, SafetensorsTensor &tensor,
   tensor.dtype = dtype->get_ref<const std::string &>();
 
   uint64_t elements = 0;
-  if (Status s = parseShape(entry, tensor, elements); !s.ok())
-    return s;
-  if (Status s = parseOffsets(entry, tensor, available); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(parseShape(entry, tensor, elements));
+  SLUICE_RETURN_IF_ERROR(parseOffsets(entry, tensor, available));
   // An unknown type is refused only when a model uses the tensor.
   const ElementType *type = findElementType(tensor.dtype);
   if (!type)

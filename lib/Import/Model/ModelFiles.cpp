@@ -70,9 +70,8 @@ Expected<ModelFiles> ModelFiles::openGGUF(const std::string &path) {
   const gguf::MetadataValue *tokens = file->find("tokenizer.ggml.tokens");
   if (file->find("tokenizer.ggml.model"))
     model.tokenizerFile = {0, TokenizerKind::GGUF};
-  if (Status s = model.settleVocabulary(path, tokens ? tokens->arraySize() : 0);
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(
+      model.settleVocabulary(path, tokens ? tokens->arraySize() : 0));
   return model;
 }
 
@@ -98,8 +97,7 @@ Expected<ModelFiles> ModelFiles::openHuggingFace(const std::string &path) {
       folder->configPath(), folder->config(), folder->generationConfig());
   if (!config)
     return config.status();
-  if (Status s = folder->openShards(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(folder->openShards());
 
   ModelFiles model;
   model.root = folder->path();

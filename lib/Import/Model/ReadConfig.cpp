@@ -103,11 +103,9 @@ Expected<ModelConfig> importer::readHuggingFaceConfig(const std::string &place,
         json{{"eos_token_id", generation.value("eos_token_id", json())}});
     if (more.has("eos_token_id"))
       result.eosTokens = more.tokenIds("eos_token_id");
-    if (Status s = more.finish(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(more.finish());
   }
-  if (Status s = options.finish(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(options.finish());
   result.dropTokensOutside(place);
   if (Status s = result.validate(); !s.ok())
     return s.withContext(place);
@@ -115,8 +113,7 @@ Expected<ModelConfig> importer::readHuggingFaceConfig(const std::string &place,
 }
 
 Expected<ModelConfig> importer::readGGUFConfig(const gguf::GGUFFile &file) {
-  if (Status s = checkFileKind(file); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkFileKind(file));
   Expected<std::optional<std::string_view>> name =
       file.stringValue("general.architecture");
   if (!name)
@@ -135,14 +132,12 @@ Expected<ModelConfig> importer::readGGUFConfig(const gguf::GGUFFile &file) {
   if (!title)
     return title.status();
   result.name = std::string(title->value_or(lastComponent(file.path())));
-  if (Status s = readEndTokens(file, result); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(readEndTokens(file, result));
 
   Options options =
       Options::fromGGUF(file, std::string(architecture->name) + ".");
   readCommonGGUF(options, result);
   architecture->readGGUF(options, result);
-  if (Status s = options.finish(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(options.finish());
   return result;
 }

@@ -32,8 +32,7 @@ Expected<text::TokenizerSpec>
 sluice::readTokenizer(ir::TokenizerOp op, std::vector<std::string> *warnings) {
   auto file = mlir::SymbolTable::lookupNearestSymbolFrom<ir::FileOp>(
       op, op.getFileAttr());
-  if (Status status = checkUnchanged(file); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(checkUnchanged(file));
   std::string path = file.getAbsolutePath();
   if (op.getSource() == ir::TokenizerSource::TokenizerJson)
     return hf::readTokenizerJson(llvm::sys::path::parent_path(path).str(),

@@ -66,16 +66,13 @@ Status InprocHub::pushBounded(Lock &lock, Inbox &inbox, Ring<Message> &queue,
 
 Status InprocHub::send(int64_t from, int64_t to, Lane lane, Bytes bytes) {
   Lock lock(mutex);
-  if (Status status = sendError(from, to, bytes); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(sendError(from, to, bytes));
   Inbox &inbox = inboxes[to];
   Traffic &sent = inboxes[from].sent[to];
   auto length = bytes.size();
   if (lane == Lane::Group) {
-    if (Status status = pushBounded(lock, inbox, inbox.group[from],
-                                    {from, lane, std::move(bytes)});
-        !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(pushBounded(lock, inbox, inbox.group[from],
+                                       {from, lane, std::move(bytes)}));
     ++sent.groupMessages;
     sent.groupBytes += length;
     inbox.groupWaiting[from].fetch_add(1, std::memory_order_release);
@@ -92,10 +89,8 @@ Status InprocHub::send(int64_t from, int64_t to, Lane lane, Bytes bytes) {
     ++sent.controlMessages;
     sent.controlBytes += length;
   } else {
-    if (Status status = pushBounded(lock, inbox, inbox.data[from],
-                                    {from, lane, std::move(bytes)});
-        !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(pushBounded(lock, inbox, inbox.data[from],
+                                       {from, lane, std::move(bytes)}));
     ++sent.dataMessages;
     sent.dataBytes += length;
   }

@@ -176,28 +176,21 @@ Status Adapter::initialize() {
   // The calling thread becomes MPI's main thread: the only one that makes calls
   // in a process with several threads.
   int level = MPI_THREAD_SINGLE;
-  if (Status status =
-          check(mpi.initThread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level),
-                "MPI_Init_thread");
-      !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(
+      check(mpi.initThread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level),
+            "MPI_Init_thread"));
   if (level < MPI_THREAD_FUNNELED)
     return failure("MPI: this library does not support threads");
-  if (Status status = check(mpi.setErrorHandler(mpi.world, mpi.errorsReturn),
-                            "MPI_Comm_set_errhandler");
-      !status.ok())
-    return status;
-  if (Status status = check(mpi.commRank(mpi.world, &self), "MPI_Comm_rank");
-      !status.ok())
-    return status;
-  if (Status status = check(mpi.commSize(mpi.world, &ranks), "MPI_Comm_size");
-      !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(check(mpi.setErrorHandler(mpi.world, mpi.errorsReturn),
+                               "MPI_Comm_set_errhandler"));
+  SLUICE_RETURN_IF_ERROR(
+      check(mpi.commRank(mpi.world, &self), "MPI_Comm_rank"));
+  SLUICE_RETURN_IF_ERROR(
+      check(mpi.commSize(mpi.world, &ranks), "MPI_Comm_size"));
   // The duplicates inherit the error handler.
   for (MPI_Comm &each : spaces)
-    if (Status status = check(mpi.commDup(mpi.world, &each), "MPI_Comm_dup");
-        !status.ok())
-      return status;
+    SLUICE_RETURN_IF_ERROR(
+        check(mpi.commDup(mpi.world, &each), "MPI_Comm_dup"));
   return findNeighbours();
 }
 
@@ -205,17 +198,13 @@ Status Adapter::initialize() {
 /// collective, even if the launcher has told them.
 Status Adapter::findNeighbours() {
   MPI_Comm here{};
-  if (Status status = check(mpi.commSplitType(mpi.world, MPI_COMM_TYPE_SHARED,
-                                              self, mpi.noInfo, &here),
-                            "MPI_Comm_split_type");
-      !status.ok())
-    return status;
-  if (Status status = check(mpi.commRank(here, &selfHere), "MPI_Comm_rank");
-      !status.ok())
-    return status;
-  if (Status status = check(mpi.commSize(here, &ranksHere), "MPI_Comm_size");
-      !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(
+      check(mpi.commSplitType(mpi.world, MPI_COMM_TYPE_SHARED, self, mpi.noInfo,
+                              &here),
+            "MPI_Comm_split_type"));
+  SLUICE_RETURN_IF_ERROR(check(mpi.commRank(here, &selfHere), "MPI_Comm_rank"));
+  SLUICE_RETURN_IF_ERROR(
+      check(mpi.commSize(here, &ranksHere), "MPI_Comm_size"));
   return check(mpi.commFree(&here), "MPI_Comm_free");
 }
 

@@ -271,8 +271,7 @@ comm::connectMpi(MpiLaunch &launch, const CommunicatorOptions &options) {
   if (!library)
     return library.status();
   auto made = std::make_unique<MpiCommunicator>(launch, checked);
-  if (Status status = made->connect(library.take()); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(made->connect(library.take()));
   launch = made->launched();
   return std::unique_ptr<Communicator>(std::move(made));
 }

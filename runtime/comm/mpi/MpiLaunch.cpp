@@ -97,8 +97,7 @@ Expected<MpiLaunch> readLaunch(const Environment &environment,
   if (!rank)
     return rank.status();
   MpiLaunch launch{launcher.flavour, *rank, *size, {}, {}, {}};
-  if (Status s = readPlace(environment, launcher, launch); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(readPlace(environment, launcher, launch));
   return launch;
 }
 
@@ -140,8 +139,7 @@ comm::detectMpiLaunch(const Environment &environment) {
     launch = *read;
     break;
   }
-  if (Status status = applyOverride(get, launch); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(applyOverride(get, launch));
   if (!launch)
     return launch;
   const char *library = get("SLUICE_MPI_LIBRARY");

@@ -46,8 +46,7 @@ MpiPump::MpiPump(std::unique_ptr<MpiLibrary> library, MpiShared &shared,
       options(options), nap(shortestNap) {}
 
 Status MpiPump::initialize(MpiLaunch &launch) {
-  if (Status status = library->initialize(); !status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(library->initialize());
   self = library->rank();
   ranks = library->size();
   if (self != launch.rank || ranks != launch.size)

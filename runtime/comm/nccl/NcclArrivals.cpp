@@ -31,8 +31,7 @@ Status NcclRank::read(Message &message) {
   Peer &peer = *peers[static_cast<size_t>(message.source)];
   switch (envelope->kind) {
   case Kind::Payload:
-    if (Status s = readPayload(message, *envelope); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(readPayload(message, *envelope));
     [[fallthrough]];
   case Kind::Message:
     (message.lane == Lane::Data ? peer.data : peer.control)

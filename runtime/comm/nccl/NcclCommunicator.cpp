@@ -59,8 +59,7 @@ static Status checkOptions(const Communicator &base,
 }
 
 Status NcclRank::connect() {
-  if (Status s = checkOptions(*base, options); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkOptions(*base, options));
   for (const NcclWay &way : options.ways)
     if (way.to == self)
       peers[static_cast<size_t>(way.from)]->isWay = true;
@@ -138,8 +137,7 @@ Status NcclRank::send(int64_t to, Lane lane, Bytes bytes,
   auto length = bytes.size();
   {
     Lock lock(mutex);
-    if (Status s = stateError(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(stateError());
     ++(isData ? sent.dataMessages : sent.controlMessages);
     (isData ? sent.dataBytes : sent.controlBytes) += length;
   }
@@ -169,10 +167,8 @@ Status NcclRank::sendControl(int64_t to, Kind kind, uint64_t first,
 Status NcclRank::copyRows(Peer &peer, cuda::DeviceAddress to,
                           cuda::DeviceAddress rows, uint64_t bytes,
                           cuda::Stream stream) {
-  if (Status s = device->copyOnDevice(to, rows, bytes, stream); !s.ok())
-    return s;
-  if (Status s = device->record(peer.copied, stream); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(device->copyOnDevice(to, rows, bytes, stream));
+  SLUICE_RETURN_IF_ERROR(device->record(peer.copied, stream));
   for (Clock::time_point begun = Clock::now();;) {
     Expected<bool> isDone = device->isDone(peer.copied);
     if (!isDone || *isDone)

@@ -39,11 +39,9 @@ Status NcclEdge::open(int64_t ringBytes) {
     return {};
   };
   if (role != Role::Receiver)
-    if (Status s = allocate(sendRing); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(allocate(sendRing));
   if (role != Role::Sender)
-    if (Status s = allocate(receiveRing); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(allocate(receiveRing));
   // The stream has priority over the computation of a step, since another rank
   // waits for its few blocks.
   Expected<cuda::Stream> made = device.makeStream(/*highPriority=*/true);
@@ -71,8 +69,7 @@ Status NcclEdge::post(const NcclTransfer &transfer) {
   // A rank sends to itself by one operation; a send of its own would wait for
   // the receive.
   if (isBoth)
-    if (Status s = link.check("ncclGroupStart", call.groupStart()); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(link.check("ncclGroupStart", call.groupStart()));
   Status status;
   if (role != Role::Receiver)
     status = link.check(
@@ -86,8 +83,7 @@ Status NcclEdge::post(const NcclTransfer &transfer) {
                                   stream));
   // A group that was started is ended even after an error.
   if (isBoth)
-    if (Status s = link.check("ncclGroupEnd", call.groupEnd()); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(link.check("ncclGroupEnd", call.groupEnd()));
   return status;
 }
 
@@ -96,8 +92,7 @@ Expected<bool> NcclEdge::advance(Clock::time_point now,
   bool moved = false;
   if (state == State::Idle && !orders.empty()) {
     begun = now;
-    if (Status s = post(orders.front()); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(post(orders.front()));
     state = State::Posting;
     moved = true;
   }
@@ -107,8 +102,7 @@ Expected<bool> NcclEdge::advance(Clock::time_point now,
   if (!settled)
     return settled.status();
   if (state == State::Posting && *settled) {
-    if (Status s = device.record(finished, stream); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(device.record(finished, stream));
     state = State::Running;
     moved = true;
   }

@@ -60,8 +60,7 @@ struct NcclEnvelope {
     read.kind = static_cast<Kind>(kind);
     read.first = reader.get<uint64_t>();
     read.second = reader.get<uint64_t>();
-    if (Status s = reader.finish(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(reader.finish());
     if (read.kind != Kind::Message &&
         (read.kind == Kind::Payload) != (lane == Lane::Data))
       return failure("an envelope of kind ", int(kind), " on the wrong lane");

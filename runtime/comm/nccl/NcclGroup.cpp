@@ -16,10 +16,8 @@ constexpr uint64_t greetingBytes = 256;
 
 Expected<NcclUniqueId> comm::makeNcclId(const NcclLibrary &library) {
   NcclUniqueId id;
-  if (Status s =
-          library.check("ncclGetUniqueId", library.functions.getUniqueId(&id));
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(
+      library.check("ncclGetUniqueId", library.functions.getUniqueId(&id)));
   return id;
 }
 
@@ -28,10 +26,8 @@ NcclGroup::join(const NcclLibrary &library, cuda::Device &device,
                 const NcclUniqueId &id, int member, int members,
                 const NcclGroupOptions &options) {
   std::unique_ptr<NcclGroup> group(new NcclGroup(library, device, options));
-  if (Status s = group->link.join(id, members, member, options.blocks); !s.ok())
-    return s;
-  if (Status s = group->connect(Clock::now() + options.setup); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(group->link.join(id, members, member, options.blocks));
+  SLUICE_RETURN_IF_ERROR(group->connect(Clock::now() + options.setup));
   return group;
 }
 
@@ -44,8 +40,7 @@ NcclGroup::~NcclGroup() {
 /// That needs both ranks, so it happens here, where one may be late, and not in
 /// a step.
 Status NcclGroup::connect(Clock::time_point deadline) {
-  if (Status s = link.settle("the set-up of a group", deadline); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(link.settle("the set-up of a group", deadline));
   Expected<cuda::Stream> stream = device.makeStream();
   if (!stream)
     return stream.status();
@@ -111,19 +106,15 @@ Status NcclGroup::callAll(std::span<const Piece> out, std::span<const Piece> in,
     if (other == member())
       continue;
     if (give.bytes > 0)
-      if (Status s = link.check(
-              "ncclSend",
-              call.send(reinterpret_cast<const void *>(give.address),
-                        give.bytes, ncclBytes, other, link.comm(), stream));
-          !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(link.check(
+          "ncclSend",
+          call.send(reinterpret_cast<const void *>(give.address), give.bytes,
+                    ncclBytes, other, link.comm(), stream)));
     if (get.bytes > 0)
-      if (Status s = link.check("ncclRecv",
-                                call.recv(reinterpret_cast<void *>(get.address),
-                                          get.bytes, ncclBytes, other,
-                                          link.comm(), stream));
-          !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(
+          link.check("ncclRecv",
+                     call.recv(reinterpret_cast<void *>(get.address), get.bytes,
+                               ncclBytes, other, link.comm(), stream)));
   }
   return {};
 }
@@ -132,8 +123,7 @@ Status NcclGroup::callAll(std::span<const Piece> out, std::span<const Piece> in,
 /// members could wait for each other.
 Status NcclGroup::exchange(std::span<const Piece> out,
                            std::span<const Piece> in, cuda::Stream stream) {
-  if (Status s = check(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(check());
   const NcclFunctions &call = library.functions;
   Status status = link.check("ncclGroupStart", call.groupStart());
   if (!status.ok())

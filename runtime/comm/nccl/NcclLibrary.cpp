@@ -64,8 +64,7 @@ Expected<NcclLibrary> comm::makeNccl(const NcclFunctions &functions) {
   NcclLibrary library;
   library.functions = functions;
   NcclResult result = functions.getVersion(&library.version);
-  if (Status s = library.check("ncclGetVersion", result); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(library.check("ncclGetVersion", result));
   if (library.version < ncclOldestVersion || library.version >= 30000)
     return failure("NCCL: version ", ncclVersionText(library.version),
                    "; needed is ", ncclVersionText(ncclOldestVersion),

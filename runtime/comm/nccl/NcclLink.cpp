@@ -55,10 +55,8 @@ Expected<bool> NcclLink::settled() {
     return broken;
   NcclResult state = NcclResult::Success;
   NcclResult asked = library.functions.commGetAsyncError(handle, &state);
-  if (Status s = check("ncclCommGetAsyncError", asked); !s.ok())
-    return s;
-  if (Status s = check("an operation", state); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(check("ncclCommGetAsyncError", asked));
+  SLUICE_RETURN_IF_ERROR(check("an operation", state));
   return state == NcclResult::Success;
 }
 

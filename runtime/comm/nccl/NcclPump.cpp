@@ -31,14 +31,10 @@ template <typename Call> void NcclRank::forEachEdge(Call call) {
 Status NcclRank::setUp() {
   Clock::time_point deadline = Clock::now() + options.setup;
   if (device)
-    if (Status s = device->enter(); !s.ok())
-      return s;
-  if (Status s = makeWaysOut(); !s.ok())
-    return s;
-  if (Status s = makeWaysIn(deadline); !s.ok())
-    return s;
-  if (Status s = awaitLinks(deadline); !s.ok())
-    return s;
+    SLUICE_RETURN_IF_ERROR(device->enter());
+  SLUICE_RETURN_IF_ERROR(makeWaysOut());
+  SLUICE_RETURN_IF_ERROR(makeWaysIn(deadline));
+  SLUICE_RETURN_IF_ERROR(awaitLinks(deadline));
   return greet();
 }
 
@@ -52,26 +48,20 @@ Status NcclRank::makeWaysOut() {
     auto edge = std::make_unique<NcclEdge>(
         library, *device,
         way.to == self ? NcclEdge::Role::Both : NcclEdge::Role::Sender);
-    if (Status s = edge->open(options.ringBytes); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(edge->open(options.ringBytes));
     Expected<cuda::Event> copied = device->makeEvent();
     if (!copied)
       return copied.status();
     peer.copied = *copied;
     NcclUniqueId id;
-    if (Status s = library.check("ncclGetUniqueId",
-                                 library.functions.getUniqueId(&id));
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(
+        library.check("ncclGetUniqueId", library.functions.getUniqueId(&id)));
     if (way.to != self)
-      if (Status s = sendControl(
-              way.to, Kind::Join, static_cast<uint64_t>(options.ringBytes),
-              static_cast<uint64_t>(library.version),
-              {reinterpret_cast<const uint8_t *>(id.bytes), sizeof(id.bytes)});
-          !s.ok())
-        return s;
-    if (Status s = edge->join(id); !s.ok())
-      return s;
+      SLUICE_RETURN_IF_ERROR(sendControl(
+          way.to, Kind::Join, static_cast<uint64_t>(options.ringBytes),
+          static_cast<uint64_t>(library.version),
+          {reinterpret_cast<const uint8_t *>(id.bytes), sizeof(id.bytes)}));
+    SLUICE_RETURN_IF_ERROR(edge->join(id));
     peer.to = std::move(edge);
   }
   return {};
@@ -93,10 +83,8 @@ Status NcclRank::makeWaysIn(Clock::time_point deadline) {
     lock.unlock();
     auto edge =
         std::make_unique<NcclEdge>(library, *device, NcclEdge::Role::Receiver);
-    if (Status s = edge->open(options.ringBytes); !s.ok())
-      return s;
-    if (Status s = edge->join(id); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(edge->open(options.ringBytes));
+    SLUICE_RETURN_IF_ERROR(edge->join(id));
     peer.from = std::move(edge);
   }
   return {};

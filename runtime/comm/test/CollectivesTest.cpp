@@ -77,8 +77,7 @@ TEST_P(AllReduce, AddsUpFromTheLeft) {
     // Repeated, since no member may get a message of another round.
     for (int round = 0; round < 5; ++round) {
       std::fill(sum.begin(), sum.end(), NAN);
-      if (Status s = group.allReduce(part, sum, scratch); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(group.allReduce(part, sum, scratch));
       if (!std::ranges::equal(std::as_bytes(std::span(sum)),
                               std::as_bytes(std::span(expected))))
         return failure("round ", round, ": another sum");
@@ -125,8 +124,7 @@ TEST_P(AllGather, PutsColumnsSideBySide) {
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t i = 0; i < width; ++i)
         part[size_t(row * width + i)] = float(row * cols + begin + i);
-    if (Status s = group.allGather(part, width, all, cols, scratch); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(group.allGather(part, width, all, cols, scratch));
     for (size_t i = 0; i < all.size(); ++i)
       if (all[i] != float(i))
         return failure("element ", i, " is ", all[i]);
@@ -147,8 +145,7 @@ TEST(FromFirst, AllGetTheFirstOnesMessage) {
       Bytes expected(length);
       std::iota(expected.begin(), expected.end(), uint8_t(length));
       Bytes message = group.member() == 0 ? expected : Bytes(17);
-      if (Status s = group.fromFirst(message); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(group.fromFirst(message));
       if (message != expected)
         return failure("of ", length, " bytes");
     }
@@ -163,8 +160,7 @@ TEST(Meet, NobodyGoesOnBeforeAllAreHere) {
   auto results = runGroup(3, [&](Collectives &group, Communicator &) {
     for (int round = 1; round <= 20; ++round) {
       ++came;
-      if (Status s = group.barrier(); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(group.barrier());
       if (came < 3 * round)
         return failure("only ", came.load(), " are here");
     }
@@ -180,8 +176,7 @@ TEST(GroupFaults, AMemberThatLeavesEndsTheOthers) {
     for (int round = 0;; ++round) {
       if (group.member() == 1 && round == 3)
         return failure("leaves");
-      if (Status s = group.allReduce(part, sum, scratch); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(group.allReduce(part, sum, scratch));
     }
   });
   EXPECT_THAT(results[0].message(), HasSubstr("has left before the end"));

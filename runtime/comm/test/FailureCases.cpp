@@ -26,8 +26,7 @@ constexpr int64_t culprit = 1;
 /// all.
 Status barrier(Communicator &comm, CollectingReceiver &receiver) {
   for (int64_t to = 0; to < comm.size(); ++to)
-    if (Status s = comm.send(to, Lane::Control, makeMessage(0)); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(comm.send(to, Lane::Control, makeMessage(0)));
   auto ranks = static_cast<size_t>(comm.size());
   if (!receiver.waitForCount(ranks))
     return failure("the ranks do not meet");
@@ -47,8 +46,7 @@ Status awaitFailure(CollectingReceiver &receiver) {
 /// The last control message of a rank that aborts comes before its reason.
 Status aborts(Communicator &comm) {
   CollectingReceiver receiver(comm);
-  if (Status s = barrier(comm, receiver); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(barrier(comm, receiver));
   if (comm.rank() != culprit) {
     Status reason = awaitFailure(receiver);
     std::vector<Message> all = receiver.all();
@@ -74,8 +72,7 @@ Status abortsUnderPressure(Communicator &comm) {
   CollectingReceiver receiver(comm);
   if (comm.rank() == culprit)
     receiver.setRoom(0, false);
-  if (Status s = barrier(comm, receiver); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(barrier(comm, receiver));
   if (comm.rank() == culprit) {
     std::this_thread::sleep_for(milliseconds(300));
     comm.abort(failure("too much"));
@@ -93,8 +90,7 @@ Status abortsUnderPressure(Communicator &comm) {
 
 Status leaves(Communicator &comm) {
   CollectingReceiver receiver(comm);
-  if (Status s = barrier(comm, receiver); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(barrier(comm, receiver));
   if (comm.rank() == culprit)
     // The communicator is destroyed before its receiver.
     return failure("leaves");
@@ -104,8 +100,7 @@ Status leaves(Communicator &comm) {
 /// Members of a group wait for a member that is lost.
 Status lostInGroup(Communicator &comm, bool isKilled) {
   CollectingReceiver receiver(comm);
-  if (Status s = barrier(comm, receiver); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(barrier(comm, receiver));
   if (comm.rank() == culprit && isKilled)
     std::raise(SIGKILL);
   if (comm.rank() == culprit)
@@ -119,8 +114,7 @@ Status killedInGroup(Communicator &comm) { return lostInGroup(comm, true); }
 
 Status neverEnds(Communicator &comm) {
   CollectingReceiver receiver(comm);
-  if (Status s = barrier(comm, receiver); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(barrier(comm, receiver));
   if (comm.rank() == culprit)
     return awaitFailure(receiver);
   return comm.finish(milliseconds(500));
@@ -128,8 +122,7 @@ Status neverEnds(Communicator &comm) {
 
 Status signalled(Communicator &comm, int signal) {
   CollectingReceiver receiver(comm);
-  if (Status s = barrier(comm, receiver); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(barrier(comm, receiver));
   if (comm.rank() == culprit)
     std::raise(signal);
   return awaitFailure(receiver);

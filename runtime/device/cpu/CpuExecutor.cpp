@@ -57,8 +57,7 @@ Status checkWeights(const CpuProgram &program) {
 Status checkProgram(const CpuProgram &program) {
   if (program.step.tasks.empty())
     return failure("executor: the program has no tasks");
-  if (Status s = program.checkSizes(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(program.checkSizes());
   return checkWeights(program);
 }
 
@@ -79,8 +78,7 @@ Expected<CpuExecutorLimits> resolve(const CpuProgram &program,
         std::tuple{"rows", limits.rows, maxRows},
         std::tuple{"outputs", limits.outputs, maxRows},
         std::tuple{"pages", limits.pages, maxPages}})
-    if (Status s = device::checkRange(what, value, 1, max); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(device::checkRange(what, value, 1, max));
   limits.outputs = std::min(limits.outputs, limits.rows);
   return limits;
 }
@@ -171,10 +169,8 @@ Status CpuExecutor::State::makeResident() {
     return failure("memory: the cache and a step take ", bytes,
                    " bytes, and this machine has ", *available, " to give");
   for (LayerCache &cache : step.caches)
-    if (Status s = cache.makeResident(); !s.ok())
-      return s;
-  if (Status s = step.scratch.makeResident("scratch memory"); !s.ok())
-    return s;
+    SLUICE_RETURN_IF_ERROR(cache.makeResident());
+  SLUICE_RETURN_IF_ERROR(step.scratch.makeResident("scratch memory"));
   return arena.makeResident("arena");
 }
 
@@ -193,20 +189,17 @@ CpuExecutor::create(CpuProgram program, const CpuExecutorLimits &wanted,
       members != program.members)
     return failure("executor: a program for ", program.members,
                    " members in a group of ", members);
-  if (Status s = checkProgram(program); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkProgram(program));
   Expected<CpuExecutorLimits> limits = resolve(program, wanted, pool.get());
   if (!limits)
     return limits.status();
-  if (Status s = requireIsa(isaName(program.isa)); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(requireIsa(isaName(program.isa)));
   if (!pool)
     pool = std::make_shared<ThreadPool>(limits->threads);
   auto state =
       std::make_unique<State>(std::move(program), *limits, std::move(pool));
   state->step.group = group;
-  if (Status s = state->allocate(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(state->allocate());
   return std::unique_ptr<CpuExecutor>(new CpuExecutor(std::move(state)));
 }
 
@@ -233,8 +226,7 @@ device::StepBounds CpuExecutor::bounds() const {
 }
 
 Status CpuExecutor::execute(const device::StepInput &input) {
-  if (Status s = device::checkStep(input, bounds()); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(device::checkStep(input, bounds()));
   // Thread 0 may change the batch at a checkpoint before another thread has
   // started, so the counts are read here.
   const StepCounts counts = {input.batch->rows(), input.batch->outputs()};

@@ -165,10 +165,8 @@ private:
 Expected<StepTasks> StepTasks::bind(const CpuProgram &program,
                                     const ArenaMemory &arena,
                                     std::span<LayerCache> caches) {
-  if (Status s =
-          checkStepPlan(program, static_cast<int64_t>(program.weights.size()));
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(
+      checkStepPlan(program, static_cast<int64_t>(program.weights.size())));
   if (program.kernels.size() != program.step.kernelNames.size())
     return failure("executor: the program has ", program.kernels.size(),
                    " row kernels, and its plan names ",

@@ -74,10 +74,8 @@ device::StepBounds CudaExecutor::State::bounds() const {
 Status CudaExecutor::execute(const device::StepInput &input) {
   if (!state->broken.ok())
     return state->broken;
-  if (Status s = device::checkStep(input, state->bounds()); !s.ok())
-    return s;
-  if (Status s = state->fillTables(input); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(device::checkStep(input, state->bounds()));
+  SLUICE_RETURN_IF_ERROR(state->fillTables(input));
   state->broken =
       state->run(input).withContext(state->device->properties().name);
   return state->broken;
@@ -101,19 +99,15 @@ Expected<double> CudaExecutor::State::timeLastStep(int32_t runs) {
   using Clock = std::chrono::steady_clock;
   if (!lastStep)
     return failure("there was no step");
-  if (Status s = device->enter(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(device->enter());
   Clock::time_point begin;
   // The first run finds the device idle and is not measured.
   for (int32_t run = 0; run <= runs; ++run) {
-    if (Status s = lastStep->launch(stream); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(lastStep->launch(stream));
     if (run > 0 && run < runs)
       continue;
-    if (Status s = device->record(ended, stream); !s.ok())
-      return s;
-    if (Status s = await(nullptr, lastStep, std::max(1, run)); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(device->record(ended, stream));
+    SLUICE_RETURN_IF_ERROR(await(nullptr, lastStep, std::max(1, run)));
     if (run == 0)
       begin = Clock::now();
   }
@@ -124,10 +118,8 @@ Expected<double> CudaExecutor::State::timeLastStep(int32_t runs) {
 Status CudaExecutor::State::run(const device::StepInput &input) {
   const StepBatch &batch = *input.batch;
   const auto rows = static_cast<size_t>(batch.rows());
-  if (Status s = device->enter(); !s.ok())
-    return s;
-  if (Status s = copyPages(input.copies); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(device->enter());
+  SLUICE_RETURN_IF_ERROR(copyPages(input.copies));
   alive.assign(rows, 1);
   std::fill_n(aliveMemory.data(), rows, 1);
   *passed = *exchanged = exchangesSeen = 0;
@@ -135,21 +127,15 @@ Status CudaExecutor::State::run(const device::StepInput &input) {
   seenAt.clear();
   Bucket &bucket = bucketFor(batch.rows());
   for (StepTables::Part part : tables->stepParts())
-    if (Status s = sendTables(part); !s.ok())
-      return s;
-  if (Status s = sendIncoming(*bucket.description, input); !s.ok())
-    return s;
+    SLUICE_RETURN_IF_ERROR(sendTables(part));
+  SLUICE_RETURN_IF_ERROR(sendIncoming(*bucket.description, input));
   lastStep = &bucket.nodes;
-  if (Status s = lastStep->launch(stream, observer); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(lastStep->launch(stream, observer));
   exchangesAwaited = bucket.description->exchanges;
-  if (Status s = fetchResults(bucket, input); !s.ok())
-    return s;
-  if (Status s =
-          await(bucket.description->checkpoints ? input.checkpoints : nullptr,
-                &bucket.nodes);
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(fetchResults(bucket, input));
+  SLUICE_RETURN_IF_ERROR(
+      await(bucket.description->checkpoints ? input.checkpoints : nullptr,
+            &bucket.nodes));
   exchangesAwaited = 0;
   replay(bucket, input);
   if (program.hasOutput)
@@ -183,17 +169,13 @@ Status CudaExecutor::State::copyPages(std::span<const PageCopy> copies) {
         copies.first(std::min(copies.size(), room));
     copies = copies.subspan(some.size());
     tables->setCopies(some);
-    if (Status s = sendTables(tables->copyPart()); !s.ok())
-      return s;
-    if (Status s = copyNodes.launch(stream); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(sendTables(tables->copyPart()));
+    SLUICE_RETURN_IF_ERROR(copyNodes.launch(stream));
     if (copies.empty())
       break;
     // The next copies overwrite these entries of the tables.
-    if (Status s = device->record(ended, stream); !s.ok())
-      return s;
-    if (Status s = await(nullptr, &copyNodes); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(device->record(ended, stream));
+    SLUICE_RETURN_IF_ERROR(await(nullptr, &copyNodes));
   }
   return {};
 }
@@ -208,10 +190,8 @@ Status CudaExecutor::State::copyReceived(const SluiceGraph &graph,
     for (end = row + 1; end < from.size() && from[end] == from[end - 1] + bytes;
          ++end) {
     }
-    if (Status s = device->copyOnDevice(graph.received + row * bytes, from[row],
-                                        (end - row) * bytes, stream);
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(device->copyOnDevice(
+        graph.received + row * bytes, from[row], (end - row) * bytes, stream));
   }
   return {};
 }
@@ -242,8 +222,7 @@ Status CudaExecutor::State::fetchResults(const Bucket &bucket,
   const SluiceGraph &graph = *bucket.description;
   const StepBatch &batch = *input.batch;
   if (program.hasOutput) {
-    if (Status s = fetchOutputs(graph, input); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(fetchOutputs(graph, input));
   } else if (Status s = input.keepsOutgoing
                             ? Status()
                             : device->copyToHost(
@@ -255,11 +234,9 @@ Status CudaExecutor::State::fetchResults(const Bucket &bucket,
     return s;
   }
   if (graph.checkpoints > 0)
-    if (Status s = device->copyToHost(
-            departedMemory.data(), graph.table(graph.layout.departedAt),
-            static_cast<uint64_t>(batch.rows()) * sizeof(int32_t), stream);
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(device->copyToHost(
+        departedMemory.data(), graph.table(graph.layout.departedAt),
+        static_cast<uint64_t>(batch.rows()) * sizeof(int32_t), stream));
   return device->record(ended, stream);
 }
 
@@ -304,8 +281,7 @@ Status CudaExecutor::State::await(device::CheckpointHandler *checkpoints,
     lookAtCheckpoints();
     if (*done)
       return {};
-    if (Status s = checkGroup(now.time_since_epoch()); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkGroup(now.time_since_epoch()));
     if (checkpoints && checkpoints->findDead(alive))
       // Relaxed: no other data depend on the flags. Children are marked before
       // their parents, so that the device rarely sees a dead parent alone.
@@ -416,11 +392,9 @@ Status CudaExecutor::State::keepSent(const SluiceGraph &graph,
   sent = graph.sent;
   for (int64_t row = 0; row < input.batch->rows(); ++row)
     if (rowOf[size_t(row)] != row)
-      if (Status s = device->copyOnDevice(
-              sent + uint64_t(row) * bytes,
-              sent + uint64_t(rowOf[size_t(row)]) * bytes, bytes, stream);
-          !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(device->copyOnDevice(
+          sent + uint64_t(row) * bytes,
+          sent + uint64_t(rowOf[size_t(row)]) * bytes, bytes, stream));
   return {};
 }
 

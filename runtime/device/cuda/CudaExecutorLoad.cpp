@@ -79,8 +79,7 @@ void CudaExecutor::State::awaitIdle() {
 
 Status CudaExecutor::State::load(const CudaExecutorLimits &limits,
                                  const LoadOptions &loading) {
-  if (Status s = device->enter(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(device->enter());
   Expected<Stream> made = device->makeStream();
   if (!made)
     return made.status();
@@ -91,24 +90,20 @@ Status CudaExecutor::State::load(const CudaExecutorLimits &limits,
   ended = *event;
   // Loading fails if there are no kernels for this chip. Drivers load their
   // code only when a function is asked for.
-  if (Status s = loadKernels(); !s.ok())
-    return s;
-  if (Status s = plan(limits); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(loadKernels());
+  SLUICE_RETURN_IF_ERROR(plan(limits));
   Expected<MemoryState> memory = device->memory();
   if (!memory)
     return memory.status();
-  if (Status s = checkRoom(context.plan, *memory, device->properties().name);
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(
+      checkRoom(context.plan, *memory, device->properties().name));
   if (limits.fastMathBatch)
     if (Status s = device->openProducts(); !s.ok())
       return s.withContext("--fast-math-batch");
   using Step = Status (State::*)();
   for (Step step : {&State::allocate, &State::makeGraphs, &State::makeCopyGraph,
                     &State::uploadGraphs})
-    if (Status s = (this->*step)(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR((this->*step)());
   return upload(loading);
 }
 
@@ -136,8 +131,7 @@ Status CudaExecutor::State::plan(const CudaExecutorLimits &limits) {
   bool findsTokens = false;
   for (int64_t rows : bucketsOf(limits.rows)) {
     SluiceGraph counted(context, rows);
-    if (Status s = counted.build(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(counted.build());
     spanFloats = std::max(spanFloats, counted.spanFloats);
     kernelCount += counted.kernelCount;
     findsTokens |= counted.givesGreedyTokens;
@@ -166,32 +160,22 @@ Status CudaExecutor::State::allocate() {
   uint64_t results =
       program.hasOutput ? uint64_t(limits.outputs) * uint64_t(program.vocabSize)
                         : rows * uint64_t(program.hiddenSize);
-  if (Status s = assign(tableMemory, *device, uint64_t(layout.words) * 4);
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(
+      assign(tableMemory, *device, uint64_t(layout.words) * 4));
   const uint64_t passedAt = (rows + 63) / 64 * 64;
   const uint64_t exchangedAt = passedAt + sizeof(int32_t);
-  if (Status s = assign(aliveMemory, *device, exchangedAt + sizeof(int32_t));
-      !s.ok())
-    return s;
-  if (Status s = assign(departedMemory, *device, rows * 4); !s.ok())
-    return s;
-  if (Status s = assign(
-          incomingMemory, *device,
-          program.hasEmbedding ? 0 : rows * uint64_t(program.hiddenSize) * 4);
-      !s.ok())
-    return s;
-  if (Status s = assign(resultMemory, *device, results * 4); !s.ok())
-    return s;
-  if (Status s =
-          assign(tokenMemory, *device, uint64_t(context.plan.tokenOutputs) * 4);
-      !s.ok())
-    return s;
-  if (Status s = assign(candidateMemory, *device,
-                        uint64_t(context.plan.tokenOutputs) * maxCandidates *
-                            sizeof(TokenLogit));
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(
+      assign(aliveMemory, *device, exchangedAt + sizeof(int32_t)));
+  SLUICE_RETURN_IF_ERROR(assign(departedMemory, *device, rows * 4));
+  SLUICE_RETURN_IF_ERROR(assign(
+      incomingMemory, *device,
+      program.hasEmbedding ? 0 : rows * uint64_t(program.hiddenSize) * 4));
+  SLUICE_RETURN_IF_ERROR(assign(resultMemory, *device, results * 4));
+  SLUICE_RETURN_IF_ERROR(
+      assign(tokenMemory, *device, uint64_t(context.plan.tokenOutputs) * 4));
+  SLUICE_RETURN_IF_ERROR(assign(candidateMemory, *device,
+                                uint64_t(context.plan.tokenOutputs) *
+                                    maxCandidates * sizeof(TokenLogit)));
   context.alive = aliveMemory.onDevice();
   context.passed = context.alive + passedAt;
   passed = reinterpret_cast<int32_t *>(aliveMemory.data() + passedAt);
@@ -214,8 +198,7 @@ Status CudaExecutor::State::makeGraphs() {
   context.kernels = kernels.get();
   for (int64_t rows : bucketsOf(context.limits.rows)) {
     Bucket bucket = {rows, std::make_unique<SluiceGraph>(context, rows), {}};
-    if (Status s = bucket.description->build(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(bucket.description->build());
     Expected<NodeSequence> nodes = NodeSequence::make(
         *device, *kernels, std::exchange(bucket.description->nodes, {}));
     if (!nodes)
@@ -257,8 +240,7 @@ Status CudaExecutor::State::makeCopyGraph() {
 /// so while a request waits, and might find too little memory.
 Status CudaExecutor::State::uploadGraphs() {
   for (Bucket &bucket : buckets)
-    if (Status s = bucket.nodes.upload(stream); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(bucket.nodes.upload(stream));
   return copyNodes.upload(stream);
 }
 
@@ -304,38 +286,29 @@ Status CudaExecutor::State::upload(const LoadOptions &loading) {
   WeightUpload &to = **made;
   // The caches, as CacheABI.h wants them, the tickets and the tables start as
   // zeros.
-  if (Status s = device->fill(base + plan.weightBytes, 0,
-                              plan.bytes - plan.weightBytes, stream);
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(device->fill(base + plan.weightBytes, 0,
+                                      plan.bytes - plan.weightBytes, stream));
   WeightMaker maker(*device, *kernels, stream, progress);
   for (size_t i = 0; i < program.weights.size(); ++i)
-    if (Status s = loadWeight(i, to, maker); !s.ok())
-      return s;
-  if (Status s = maker.finish(); !s.ok())
-    return s;
+    SLUICE_RETURN_IF_ERROR(loadWeight(i, to, maker));
+  SLUICE_RETURN_IF_ERROR(maker.finish());
   for (size_t i = 0; i < program.ropeTables.size(); ++i) {
     std::vector<float> values =
         ropeValues(program.ropeTables[i], context.limits.contextLength);
-    if (Status s = to.bytes(values.data(), values.size() * sizeof(float),
-                            base + plan.ropes[i]);
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(to.bytes(
+        values.data(), values.size() * sizeof(float), base + plan.ropes[i]));
   }
   std::vector<LayerPages> layers;
   for (size_t i = 0; i < program.caches.size(); ++i)
     layers.push_back(
         {reinterpret_cast<uint8_t *>(base + plan.caches[i]),
          layerPageBytes(program.caches[i], context.limits.cacheKind)});
-  if (Status s = to.bytes(layers.data(), layers.size() * sizeof(LayerPages),
-                          base + plan.layerPages);
-      !s.ok())
-    return s;
-  if (Status s =
-          to.bytes(context.slopes.data(), context.slopes.size() * sizeof(float),
-                   base + plan.slopes);
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(to.bytes(layers.data(),
+                                  layers.size() * sizeof(LayerPages),
+                                  base + plan.layerPages));
+  SLUICE_RETURN_IF_ERROR(to.bytes(context.slopes.data(),
+                                  context.slopes.size() * sizeof(float),
+                                  base + plan.slopes));
   return to.finish();
 }
 
@@ -346,8 +319,7 @@ CudaExecutor::memoryNeed(std::shared_ptr<Device> device, CudaProgram program,
   if (!limits)
     return limits.status();
   State state(std::move(device), std::move(program));
-  if (Status s = state.plan(*limits); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(state.plan(*limits));
   return MemoryNeed(state.context.plan);
 }
 
@@ -367,8 +339,7 @@ CudaExecutor::create(std::shared_ptr<Device> device, CudaProgram program,
   // From here on, the executor's destructor keeps the memory that a device that
   // was given up still writes to.
   std::unique_ptr<CudaExecutor> executor(new CudaExecutor(std::move(state)));
-  if (Status s = executor->state->load(*limits, loading); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(executor->state->load(*limits, loading));
   return executor;
 }
 

@@ -73,23 +73,18 @@ Status CudaExecutor::State::fetchOutputs(const SluiceGraph &graph,
   }
   const auto count = static_cast<uint64_t>(outputs);
   if (std::ranges::count(fetched, 0) > 0)
-    if (Status s = device->copyToHost(tokenMemory.data(),
-                                      context.arena + context.plan.greedy,
-                                      count * sizeof(int32_t), stream);
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(device->copyToHost(
+        tokenMemory.data(), context.arena + context.plan.greedy,
+        count * sizeof(int32_t), stream));
   if (hasCandidates)
-    if (Status s = device->copyToHost(
-            candidateMemory.data(), context.arena + context.plan.candidates,
-            count * maxCandidates * sizeof(TokenLogit), stream);
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(device->copyToHost(
+        candidateMemory.data(), context.arena + context.plan.candidates,
+        count * maxCandidates * sizeof(TokenLogit), stream));
   for (int64_t first = 0; first < outputs; ++first) {
     int64_t end = first;
     while (end < outputs && fetched[size_t(end)])
       ++end;
-    if (Status s = fetchLogits(graph, first, end - first); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(fetchLogits(graph, first, end - first));
     first = end;
   }
   return {};
@@ -151,15 +146,13 @@ Status CudaExecutor::State::fetchMissing(const SluiceGraph &graph,
     kinds.push_back(request.kind);
     if (fetched[size_t(slot)] || suffices(request, slot))
       continue;
-    if (Status s = fetchLogits(graph, slot, 1); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(fetchLogits(graph, slot, 1));
     fetched[size_t(slot)] = 1;
     any = true;
   }
   if (!any)
     return {};
-  if (Status s = device->record(ended, stream); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(device->record(ended, stream));
   return await(nullptr);
 }
 

@@ -74,8 +74,7 @@ Status checkWeight(const CudaProgram &program, const CudaWeight &weight) {
       return failure("executor: weight '", table->name, "': a table of ",
                      table->matrix.rows,
                      " rows has none for each token or position");
-    if (Status s = checkMatrix(table->name, table->matrix); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkMatrix(table->name, table->matrix));
     if (table->tied < 0)
       return weightSpec(tilesOf(*table)).status();
     return checkTied(program, *table);
@@ -83,19 +82,16 @@ Status checkWeight(const CudaProgram &program, const CudaWeight &weight) {
   if (const auto *vector = std::get_if<VectorWeight>(&weight))
     return checkMatrix(vector->name, vector->matrix);
   const auto &linear = std::get<LinearWeight>(weight);
-  if (Status s = checkMatrix(linear.name, linear.matrix); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkMatrix(linear.name, linear.matrix));
   if (linear.partner)
-    if (Status s = checkMatrix(linear.name, *linear.partner); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkMatrix(linear.name, *linear.partner));
   return weightSpec(linear).status();
 }
 
 Status checkProgram(const CudaProgram &program) {
   if (!program.build)
     return failure("executor: the program has no function that builds it");
-  if (Status s = program.checkSizes(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(program.checkSizes());
   constexpr int64_t most32 = std::numeric_limits<int32_t>::max();
   for (const device::CacheShape &shape : program.caches)
     if (shape.kvHeads < 1 || shape.kvHeads > 65535 || shape.headDim < 1 ||
@@ -103,10 +99,8 @@ Status checkProgram(const CudaProgram &program) {
       return failure("executor: a cache of ", shape.kvHeads, " heads of ",
                      shape.headDim, " numbers; kernels have up to 256");
   for (const CudaWeight &weight : program.weights) {
-    if (Status s = checkWeight(program, weight); !s.ok())
-      return s;
-    if (Status s = checkRandom(weight); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkWeight(program, weight));
+    SLUICE_RETURN_IF_ERROR(checkRandom(weight));
   }
   return {};
 }
@@ -123,8 +117,7 @@ LinearWeight tilesOf(const TableWeight &table) {
 
 Expected<CudaExecutorLimits> resolveLimits(const CudaProgram &program,
                                            CudaExecutorLimits limits) {
-  if (Status s = checkProgram(program); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkProgram(program));
   if (limits.contextLength == 0)
     limits.contextLength = program.contextLength;
   for (auto [what, value, max] :
@@ -134,8 +127,7 @@ Expected<CudaExecutorLimits> resolveLimits(const CudaProgram &program,
         std::tuple{"outputs", limits.outputs, maxRows},
         std::tuple{"sequences", limits.sequences, maxSequences},
         std::tuple{"pages", limits.pages, maxPages}})
-    if (Status s = device::checkRange(what, value, 1, max); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(device::checkRange(what, value, 1, max));
   limits.outputs = std::min(limits.outputs, limits.rows);
   return limits;
 }

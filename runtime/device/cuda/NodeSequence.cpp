@@ -38,8 +38,7 @@ Expected<NodeSequence> NodeSequence::make(Device &device,
                                           std::vector<GraphNode> nodes) {
   NodeSequence made;
   made.device = &device;
-  if (Status s = made.build(kernels, std::move(nodes)); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(made.build(kernels, std::move(nodes)));
   return made;
 }
 
@@ -51,8 +50,7 @@ Status NodeSequence::build(KernelLibrary &kernels,
   nodes = std::move(given);
   if (options.oneNode) {
     for (size_t i = 0; i < nodes.size(); ++i)
-      if (Status s = addGraph({&nodes[i], 1}, titleOf(i)); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(addGraph({&nodes[i], 1}, titleOf(i)));
     return {};
   }
   Expected<PinnedMemory> memory =
@@ -106,8 +104,7 @@ std::string NodeSequence::titleOf(size_t number) const {
 
 Status NodeSequence::upload(Stream stream) {
   for (Graph graph : graphs)
-    if (Status s = device->upload(graph, stream); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(device->upload(graph, stream));
   return {};
 }
 
@@ -124,8 +121,7 @@ Status NodeSequence::launch(Stream stream, const Observer &observer) {
       return isByNode && !device->isGivenUp() ? status.withContext(titleOf(i))
                                               : status;
     if (isByNode && observer)
-      if (Status s = observer(i, nodes[i]); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(observer(i, nodes[i]));
   }
   return {};
 }

@@ -97,11 +97,9 @@ Status StepTables::fill(const device::StepInput &input,
   block[TableLayout::Outputs] = static_cast<int32_t>(batch.outputs());
   block[TableLayout::Mirrors] = static_cast<int32_t>(batch.mirrors().size());
   block[TableLayout::Moves] = 0;
-  if (Status s = fillRows(input, layout); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(fillRows(input, layout));
   placeSpans(batch, layout, attention);
-  if (Status s = fillMirrors(input, layout); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(fillMirrors(input, layout));
   const auto mirrors = std::ssize(batch.mirrors());
   parts = {
       Part{TableLayout::Rows, layout.pages + pagesUsed - TableLayout::Rows},

@@ -115,16 +115,13 @@ public:
              bool wantsAll = false) {
     for (size_t i = 0; i < tokens.size(); ++i) {
       bool wants = wantsAll || i + 1 == tokens.size();
-      if (Status s = batch.add(sequence, from + static_cast<int64_t>(i),
-                               tokens[i], wants);
-          !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(batch.add(sequence, from + static_cast<int64_t>(i),
+                                       tokens[i], wants));
     }
     auto length = from + static_cast<int64_t>(tokens.size());
     std::optional<PageCopy> copy;
     if (pages.length(sequence) < length)
-      if (Status s = pages.grow(sequence, length, &copy); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(pages.grow(sequence, length, &copy));
     if (copy)
       addCopy(*copy);
     return {};
@@ -153,8 +150,7 @@ public:
       input.incoming = incoming;
       input.outgoing = sent;
       input.checkpoints = handler;
-      if (Status s = stages[i]->execute(input); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(stages[i]->execute(input));
       copies[i].clear();
       received = sent;
     }
@@ -182,11 +178,9 @@ public:
     for (int64_t at = from; at < count; at += chunk) {
       batch.clear();
       auto rows = static_cast<size_t>(std::min(chunk, count - at));
-      if (Status s = add(sequence, at, std::span(tokens).subspan(at, rows));
-          !s.ok())
-        return s;
-      if (Status s = execute(); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(
+          add(sequence, at, std::span(tokens).subspan(at, rows)));
+      SLUICE_RETURN_IF_ERROR(execute());
     }
     return logits(0);
   }
@@ -242,10 +236,8 @@ Status chunksChangeNothing(const ExecutorSetup &setup) {
       Expected<Logits> logits = model.run(model.open(), tokens, chunk);
       if (!logits)
         return logits.status();
-      if (Status s = expectSame(*logits, alone, "in chunks of ", chunk,
-                                inStages ? " in stages" : "");
-          !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(expectSame(*logits, alone, "in chunks of ", chunk,
+                                        inStages ? " in stages" : ""));
     }
   return {};
 }
@@ -263,20 +255,15 @@ Status batchMatesChangeNothing(const ExecutorSetup &setup) {
     std::vector<SequenceId> sequences;
     for (size_t i = 0; i < prompts.size(); ++i) {
       sequences.push_back(model.open());
-      if (Status s = model.add(sequences.back(), 0,
-                               prompts[(first + i) % prompts.size()]);
-          !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(model.add(sequences.back(), 0,
+                                       prompts[(first + i) % prompts.size()]));
     }
-    if (Status s = model.execute(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(model.execute());
     for (size_t i = 0; i < prompts.size(); ++i)
-      if (Status s =
-              expectSame(model.logits(model.outputOf(sequences[i])),
-                         alone[(first + i) % prompts.size()], "of prompt ",
-                         (first + i) % prompts.size(), " beside others");
-          !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(
+          expectSame(model.logits(model.outputOf(sequences[i])),
+                     alone[(first + i) % prompts.size()], "of prompt ",
+                     (first + i) % prompts.size(), " beside others"));
   }
   return {};
 }
@@ -284,17 +271,13 @@ Status batchMatesChangeNothing(const ExecutorSetup &setup) {
 Status everyRowMayBeAnOutput(const ExecutorSetup &setup) {
   Tokens tokens = randomTokens(setup, 8, 20);
   Model model(setup);
-  if (Status s = model.add(model.open(), 0, tokens, /*wantsAll=*/true); !s.ok())
-    return s;
-  if (Status s = model.execute(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(model.add(model.open(), 0, tokens, /*wantsAll=*/true));
+  SLUICE_RETURN_IF_ERROR(model.execute());
   for (size_t length = 1; length <= tokens.size(); ++length) {
     Tokens prefix(tokens.begin(), tokens.begin() + std::ptrdiff_t(length));
-    if (Status s =
-            expectSame(model.logits(int64_t(length) - 1),
-                       computeAlone(setup, prefix), "of output ", length - 1);
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(expectSame(model.logits(int64_t(length) - 1),
+                                      computeAlone(setup, prefix), "of output ",
+                                      length - 1));
   }
   return {};
 }
@@ -305,19 +288,14 @@ Status stepsNeedNoOutputs(const ExecutorSetup &setup) {
     Model model(setup, inStages);
     SequenceId sequence = model.open();
     for (int64_t at = 0; at < 8; ++at)
-      if (Status s = model.batch.add(sequence, at, tokens[at], false); !s.ok())
-        return s;
-    if (Status s = model.pages.grow(sequence, 8); !s.ok())
-      return s;
-    if (Status s = model.execute(); !s.ok())
-      return s;
+      SLUICE_RETURN_IF_ERROR(model.batch.add(sequence, at, tokens[at], false));
+    SLUICE_RETURN_IF_ERROR(model.pages.grow(sequence, 8));
+    SLUICE_RETURN_IF_ERROR(model.execute());
     Expected<Logits> logits = model.run(sequence, tokens, 1, 8);
     if (!logits)
       return logits.status();
-    if (Status s = expectSame(*logits, computeAlone(setup, tokens),
-                              "behind rows without outputs");
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(expectSame(*logits, computeAlone(setup, tokens),
+                                      "behind rows without outputs"));
   }
   return {};
 }
@@ -335,11 +313,9 @@ Status theLivingDoNotSeeTheDead(const ExecutorSetup &setup) {
       for (bool inStages : {false, true}) {
         Model model(setup, inStages);
         for (const Tokens &prompt : prompts)
-          if (Status s = model.add(model.open(), 0, prompt); !s.ok())
-            return s;
+          SLUICE_RETURN_IF_ERROR(model.add(model.open(), 0, prompt));
         SequenceReaper reaper(model.batch, dead, at);
-        if (Status s = model.execute(&reaper); !s.ok())
-          return s;
+        SLUICE_RETURN_IF_ERROR(model.execute(&reaper));
         if (reaper.passed == 0)
           return failure("the step passes no checkpoints");
         for (SequenceId sequence = 0; sequence < 5; ++sequence) {
@@ -348,11 +324,9 @@ Status theLivingDoNotSeeTheDead(const ExecutorSetup &setup) {
             return failure("sequence ", sequence, " has lost its output");
           if (output < 0 || dead.contains(sequence))
             continue;
-          if (Status s = expectSame(model.logits(output), alone[sequence],
-                                    "of sequence ", sequence, " where ",
-                                    dead.size(), " died at checkpoint ", at);
-              !s.ok())
-            return s;
+          SLUICE_RETURN_IF_ERROR(expectSame(
+              model.logits(output), alone[sequence], "of sequence ", sequence,
+              " where ", dead.size(), " died at checkpoint ", at));
         }
       }
   return {};
@@ -363,20 +337,16 @@ Status aStepEndsWithItsLastRow(const ExecutorSetup &setup) {
   for (bool inStages : {false, true}) {
     Model model(setup, inStages);
     SequenceId sequence = model.open();
-    if (Status s = model.add(sequence, 0, tokens); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(model.add(sequence, 0, tokens));
     SequenceReaper reaper(model.batch, {sequence}, 0);
-    if (Status s = model.execute(&reaper); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(model.execute(&reaper));
     // The next step finds the executor as it was.
     model.pages.truncate(sequence, 0);
     Expected<Logits> logits = model.run(sequence, tokens, 5);
     if (!logits)
       return logits.status();
-    if (Status s = expectSame(*logits, computeAlone(setup, tokens),
-                              "behind a step whose rows have died");
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(expectSame(*logits, computeAlone(setup, tokens),
+                                      "behind a step whose rows have died"));
   }
   return {};
 }
@@ -417,18 +387,15 @@ Status forksShareAndCopyPages(const ExecutorSetup &setup) {
     Expected<Logits> logits = model.run(fork->sequence, other, 1, 49);
     if (!logits)
       return logits.status();
-    if (Status s = expectSame(*logits, computeAlone(setup, other), "of a fork");
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(
+        expectSame(*logits, computeAlone(setup, other), "of a fork"));
     // The parent is as it was.
     model.pages.truncate(parent, 49);
     logits = model.run(parent, tokens, 1, 49);
     if (!logits)
       return logits.status();
-    if (Status s = expectSame(*logits, computeAlone(setup, tokens),
-                              "of a fork's parent");
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(
+        expectSame(*logits, computeAlone(setup, tokens), "of a fork's parent"));
   }
   return {};
 }
@@ -437,15 +404,11 @@ Status mirrorsStoreRowsTwice(const ExecutorSetup &setup) {
   Tokens tokens = randomTokens(setup, 12, 70);
   Model model(setup);
   SequenceId own = model.open(), mirror = model.open();
-  if (Status s = model.add(own, 0, std::span(tokens).first(11)); !s.ok())
-    return s;
-  if (Status s = model.pages.grow(mirror, 11); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(model.add(own, 0, std::span(tokens).first(11)));
+  SLUICE_RETURN_IF_ERROR(model.pages.grow(mirror, 11));
   for (int64_t row = 0; row < 11; ++row)
-    if (Status s = model.batch.addMirror(row, mirror); !s.ok())
-      return s;
-  if (Status s = model.execute(); !s.ok())
-    return s;
+    SLUICE_RETURN_IF_ERROR(model.batch.addMirror(row, mirror));
+  SLUICE_RETURN_IF_ERROR(model.execute());
   Expected<Logits> logits = model.run(mirror, tokens, 1, 11);
   if (!logits)
     return logits.status();
@@ -474,29 +437,21 @@ Status badStepsAreRefused(const ExecutorSetup &setup) {
     return batch.add(of, position, static_cast<int32_t>(token), true).ok();
   };
   const std::string vocab = std::to_string(setup.vocabSize);
-  if (Status s = refuses("step: no rows", [] {}); !s.ok())
-    return s;
-  if (Status s = refuses("step: token " + vocab +
-                             " at position 9 is not in the "
-                             "vocabulary of " +
-                             vocab,
-                         [&] { addRow(sequence, 9, setup.vocabSize); });
-      !s.ok())
-    return s;
-  if (Status s = refuses("step: sequence 0 has no page for position 10",
-                         [&] { addRow(sequence, 10, 0); });
-      !s.ok())
-    return s;
-  if (Status s =
-          refuses("step: sequence 3 is not open", [&] { addRow(3, 0, 0); });
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(refuses("step: no rows", [] {}));
+  SLUICE_RETURN_IF_ERROR(
+      refuses("step: token " + vocab +
+                  " at position 9 is not in the "
+                  "vocabulary of " +
+                  vocab,
+              [&] { addRow(sequence, 9, setup.vocabSize); }));
+  SLUICE_RETURN_IF_ERROR(refuses("step: sequence 0 has no page for position 10",
+                                 [&] { addRow(sequence, 10, 0); }));
+  SLUICE_RETURN_IF_ERROR(
+      refuses("step: sequence 3 is not open", [&] { addRow(3, 0, 0); }));
   std::string beyond = std::to_string(setup.contextLength);
-  if (Status s = refuses("step: position " + beyond +
-                             " is beyond the context of " + beyond,
-                         [&] { addRow(sequence, setup.contextLength, 0); });
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(refuses(
+      "step: position " + beyond + " is beyond the context of " + beyond,
+      [&] { addRow(sequence, setup.contextLength, 0); }));
   Expected<Logits> logits = model.run(sequence, tokens, 1, 9);
   if (!logits)
     return logits.status();

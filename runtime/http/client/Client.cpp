@@ -297,8 +297,7 @@ Expected<Client> Client::create(const Url &server, ClientOptions options) {
   shared.options = std::move(options);
   Status made = guarded([&] {
     if (server.tls)
-      if (Status s = setUpTls(shared); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(setUpTls(shared));
     return resolve(shared);
   });
   if (!made.ok())

@@ -63,8 +63,7 @@ Expected<std::string> client::requestText(const ClientRequest &request,
   std::string text =
       request.method + " " + request.target + " HTTP/1.1\r\nHost: " + authority;
   for (const auto &[name, value] : request.fields) {
-    if (Status s = checkField(name, value); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(checkField(name, value));
     text += "\r\n" + name + ": " + value;
   }
   if (!request.body.empty() || request.method != "GET")

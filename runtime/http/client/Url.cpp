@@ -105,8 +105,7 @@ Status parseInto(std::string_view text, Url &url) {
   url.tls = scheme == "https";
   text.remove_prefix(colon + 3);
   size_t end = std::min(text.find_first_of("/?#"), text.size());
-  if (Status s = parseAuthority(text.substr(0, end), url); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(parseAuthority(text.substr(0, end), url));
   return parseTarget(text.substr(end), url);
 }
 

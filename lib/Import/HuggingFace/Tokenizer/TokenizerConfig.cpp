@@ -226,14 +226,10 @@ Status ConfigReader::readConfig(const json &file) {
     return config.error();
   readSpecialTexts(config);
   if (const json *tokens = config.find("added_tokens_decoder"))
-    if (Status wrong = readDecoder(*tokens); !wrong.ok())
-      return wrong;
+    SLUICE_RETURN_IF_ERROR(readDecoder(*tokens));
   std::optional<TokenId> end;
-  if (Status wrong = readToken(config, "bos_token", spec.beginOfText);
-      !wrong.ok())
-    return wrong;
-  if (Status wrong = readToken(config, "eos_token", end); !wrong.ok())
-    return wrong;
+  SLUICE_RETURN_IF_ERROR(readToken(config, "bos_token", spec.beginOfText));
+  SLUICE_RETURN_IF_ERROR(readToken(config, "eos_token", end));
   if (end)
     spec.endOfText.push_back(*end);
   const json *templates = config.find("chat_template");

@@ -290,8 +290,7 @@ hf::readTokenizerJson(const std::string &folder,
       &said);
   if (!spec)
     return failure(folder, "/", spec.status().message());
-  if (Status wrong = readTemplateFiles(folder, *spec); !wrong.ok())
-    return wrong;
+  SLUICE_RETURN_IF_ERROR(readTemplateFiles(folder, *spec));
   if (warnings)
     for (const std::string &line : said)
       warnings->push_back(folder + "/" + line);

@@ -67,8 +67,7 @@ Status runRank(int64_t number, std::unique_ptr<Communicator> base,
                const NcclLibrary &nccl, const NcclOptions &options, Body body) {
   Rank rank;
   rank.number = number;
-  if (Status s = rank.device.enter(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(rank.device.enter());
   auto comm = connected(std::move(base), nccl, &rank.device, options);
   if (!comm) {
     EXPECT_EQ(rank.device.held(), 0u);

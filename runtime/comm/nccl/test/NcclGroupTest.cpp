@@ -179,8 +179,7 @@ TEST(NcclGroup, OnlyTheFirstGives) {
       std::ranges::fill(out, all);
     else
       in.front() = all;
-    if (Status s = member.group->exchange(out, in, member.stream); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(member.group->exchange(out, in, member.stream));
     Status done = member.await();
     EXPECT_EQ(reported, 42u);
     return done;

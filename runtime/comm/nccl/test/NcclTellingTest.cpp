@@ -86,8 +86,7 @@ std::vector<Status> runUntilReported(Aborts &aborts, Body body) {
   options.ringBytes = 4096;
   return runJob(2, [&](int64_t rank, std::unique_ptr<Communicator> base) {
     ThreadDevice device;
-    if (Status s = device.enter(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(device.enter());
     auto made =
         connected(std::make_unique<WatchedBase>(std::move(base), aborts), nccl,
                   &device, options);

@@ -21,8 +21,7 @@ RowsInPayloads::make(std::unique_ptr<cuda::Device> device,
   std::unique_ptr<RowsInPayloads> made(new RowsInPayloads);
   made->device = std::move(device);
   made->inner = std::move(inner);
-  if (Status s = made->device->enter(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(made->device->enter());
   Expected<cuda::DeviceAddress> rows = made->device->allocate(payloadLimit);
   Expected<cuda::Stream> first = made->device->makeStream();
   Expected<cuda::Stream> second = made->device->makeStream();
@@ -76,13 +75,10 @@ Status RowsInPayloads::send(int64_t to, Lane lane, Bytes bytes,
   if (lane != Lane::Data || bytes.size() <= headBytes || to < 0 || to >= size())
     return inner->send(to, lane, std::move(bytes), emulatedBytes);
   std::lock_guard lock(sending);
-  if (Status s = device->enter(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(device->enter());
   size_t length = bytes.size() - headBytes;
-  if (Status s = device->copyToDevice(rows, bytes.data() + headBytes, length,
-                                      sendStream);
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(
+      device->copyToDevice(rows, bytes.data() + headBytes, length, sendStream));
   bytes.resize(headBytes);
   Status sent = inner->sendRows(to, std::move(bytes), rows,
                                 static_cast<int64_t>(length), sendStream);

@@ -111,14 +111,12 @@ bool ThreadDevice::drop(void *handle) {
 }
 
 Expected<cuda::MemoryState> ThreadDevice::memory() {
-  if (Status s = checkThread(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkThread());
   return cuda::MemoryState{known.memoryBytes, known.memoryBytes};
 }
 
 Expected<cuda::DeviceAddress> ThreadDevice::allocate(uint64_t bytes) {
-  if (Status s = checkThread(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkThread());
   if (bytes > known.memoryBytes)
     return failure("cuMemAlloc: out of memory");
   return reinterpret_cast<cuda::DeviceAddress>(
@@ -143,8 +141,7 @@ void ThreadDevice::releaseHost(const cuda::HostMemory &memory) {
 
 Status ThreadDevice::copy(void *to, const void *from, uint64_t bytes,
                           cuda::Stream stream) {
-  if (Status s = checkThread(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkThread());
   {
     std::lock_guard lock(mutex);
     if (!copyError.ok())
@@ -157,15 +154,13 @@ Status ThreadDevice::copy(void *to, const void *from, uint64_t bytes,
 // The host's memory counts as pageable, so the call waits.
 Status ThreadDevice::copyToDevice(cuda::DeviceAddress to, const void *from,
                                   uint64_t bytes, cuda::Stream stream) {
-  if (Status s = copy(at(to), from, bytes, stream); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(copy(at(to), from, bytes, stream));
   return synchronize(stream);
 }
 
 Status ThreadDevice::copyToHost(void *to, cuda::DeviceAddress from,
                                 uint64_t bytes, cuda::Stream stream) {
-  if (Status s = copy(to, at(from), bytes, stream); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(copy(to, at(from), bytes, stream));
   return synchronize(stream);
 }
 
@@ -177,15 +172,13 @@ Status ThreadDevice::copyOnDevice(cuda::DeviceAddress to,
 
 Status ThreadDevice::fill(cuda::DeviceAddress to, uint8_t value, uint64_t bytes,
                           cuda::Stream stream) {
-  if (Status s = checkThread(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkThread());
   enqueue(stream, [=] { std::memset(at(to), value, bytes); });
   return {};
 }
 
 Expected<cuda::Stream> ThreadDevice::makeStream(bool) {
-  if (Status s = checkThread(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkThread());
   auto *made = new EmulatedStream(health);
   auto stream = static_cast<cuda::Stream>(hold(made));
   if (isStuck)
@@ -202,15 +195,13 @@ void ThreadDevice::destroy(cuda::Stream stream) {
 }
 
 Status ThreadDevice::synchronize(cuda::Stream stream) {
-  if (Status s = checkThread(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkThread());
   streamOf(stream)->synchronize();
   return {};
 }
 
 Expected<cuda::Event> ThreadDevice::makeEvent() {
-  if (Status s = checkThread(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkThread());
   return static_cast<cuda::Event>(
       hold(new Signal(std::make_shared<EmulatedEvent>())));
 }
@@ -221,8 +212,7 @@ void ThreadDevice::destroy(cuda::Event event) {
 }
 
 Status ThreadDevice::record(cuda::Event event, cuda::Stream stream) {
-  if (Status s = checkThread(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkThread());
   const Signal signal = *signalOf(event);
   enqueue(stream,
           [signal, number = signal->record()] { signal->finish(number); });
@@ -230,14 +220,12 @@ Status ThreadDevice::record(cuda::Event event, cuda::Stream stream) {
 }
 
 Expected<bool> ThreadDevice::isDone(cuda::Event event) {
-  if (Status s = checkThread(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkThread());
   return (*signalOf(event))->isDone();
 }
 
 Status ThreadDevice::wait(cuda::Stream stream, cuda::Event event) {
-  if (Status s = checkThread(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkThread());
   const Signal signal = *signalOf(event);
   enqueue(stream, [signal, number = signal->last()] { signal->wait(number); });
   return {};
@@ -261,8 +249,7 @@ Status ThreadDevice::openProducts() { return noKernels(); }
 
 Expected<cuda::Graph>
 ThreadDevice::makeGraph(std::span<const cuda::GraphNode> nodes) {
-  if (Status s = checkThread(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkThread());
   EmulatedStream stream(health);
   stream.beginCapture();
   Status status;
@@ -287,8 +274,7 @@ void ThreadDevice::destroy(cuda::Graph graph) {
 Status ThreadDevice::upload(cuda::Graph, cuda::Stream) { return checkThread(); }
 
 Status ThreadDevice::launch(cuda::Graph graph, cuda::Stream stream) {
-  if (Status s = checkThread(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(checkThread());
   for (const std::function<Status()> &each : *workOf(graph))
     streamOf(stream)->addOwned(each);
   return {};

@@ -84,8 +84,7 @@ public:
   Status execute(const StepInput &input) override {
     // What the fault sees is the step as it began.
     StepBatch begun = *input.batch;
-    if (Status s = right->execute(input); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(right->execute(input));
     results.clear();
     StepInput seen = input;
     seen.batch = &begun;

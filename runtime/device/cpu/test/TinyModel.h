@@ -139,8 +139,7 @@ public:
       input.incomingFormat = input.outgoingFormat = wire;
       input.outgoing = out;
       input.checkpoints = checkpoints;
-      if (Status s = stages[i]->execute(input); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(stages[i]->execute(input));
       copies[i].clear();
       incoming.clear();
       for (int64_t row = 0; row < batch.rows(); ++row)

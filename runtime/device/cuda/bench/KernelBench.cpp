@@ -105,10 +105,8 @@ Status timeLinears(const Bench &bench) {
   for (int kind = 0; kind < weightKindCount; ++kind)
     for (const NamedShape &shape : shapesOf(bench))
       for (int32_t each : rows)
-        if (Status s =
-                timeLinear(bench, static_cast<WeightKind>(kind), shape, each);
-            !s.ok())
-          return s;
+        SLUICE_RETURN_IF_ERROR(
+            timeLinear(bench, static_cast<WeightKind>(kind), shape, each));
   return {};
 }
 
@@ -121,8 +119,7 @@ Status timePrompts(const Bench &bench) {
       continue;
     for (const NamedShape &shape : shapesOf(bench))
       if (std::string_view(shape.name) != "logits")
-        if (Status s = timeLinear(bench, kind, shape, rows); !s.ok())
-          return s;
+        SLUICE_RETURN_IF_ERROR(timeLinear(bench, kind, shape, rows));
   }
   return {};
 }
@@ -158,8 +155,7 @@ Status timeAttention(const Bench &bench) {
         // Leaves out cases that need a larger cache.
         if (int64_t{rows} * context > 8 * 32768)
           continue;
-        if (Status s = timeAttend(bench, shape); !s.ok())
-          return s;
+        SLUICE_RETURN_IF_ERROR(timeAttend(bench, shape));
         if (bench.isTiny)
           break;
       }
@@ -167,8 +163,7 @@ Status timeAttention(const Bench &bench) {
     shape.rows = bench.isTiny ? 40 : 2048;
     for (int32_t context : {2048, 8192}) {
       shape.context = bench.isTiny ? 70 : context;
-      if (Status s = timeAttend(bench, shape); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(timeAttend(bench, shape));
     }
   }
   return {};

@@ -74,9 +74,8 @@ Expected<std::unique_ptr<CublasLt>> CublasLt::open(const std::string &library) {
     return failure(library, " ", s.message());
   SLUICE_CUBLASLT_CALLS(SLUICE_FIND_CALL)
 #undef SLUICE_FIND_CALL
-  if (Status s = made->check(made->create(&made->handle), "cublasLtCreate");
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(
+      made->check(made->create(&made->handle), "cublasLtCreate"));
   return made;
 }
 
@@ -156,8 +155,7 @@ Expected<lt::Algorithm> CublasLt::algorithmFor(const ProductNode &product,
 
 Status CublasLt::enqueue(const ProductNode &product, Stream stream) {
   Descriptors made(*this);
-  if (Status s = describe(product, made); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(describe(product, made));
   Expected<lt::Algorithm> algorithm = algorithmFor(product, made);
   if (!algorithm)
     return algorithm.status();

@@ -52,8 +52,7 @@ Expected<DeviceOptions> readDeviceOptions(std::string_view text,
   DeviceOptions options = usual;
   while (!text.empty()) {
     const size_t comma = text.find(',');
-    if (Status s = readOption(text.substr(0, comma), options); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(readOption(text.substr(0, comma), options));
     text = comma == text.npos ? "" : text.substr(comma + 1);
   }
   return options;

@@ -72,9 +72,8 @@ Expected<std::unique_ptr<Driver>> openLibCuda(const std::string &library) {
   // This call needs no initialisation, which an old driver may refuse for other
   // reasons.
   int version = 0;
-  if (Status s = lib->check(lib->driverVersion(&version), "cuDriverGetVersion");
-      !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(
+      lib->check(lib->driverVersion(&version), "cuDriverGetVersion"));
   if (version < minVersion)
     return failure("the NVIDIA driver is too old: it is for CUDA ",
                    versionText(version), ", and ", versionText(minVersion),

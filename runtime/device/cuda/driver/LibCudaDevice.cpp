@@ -285,10 +285,8 @@ Status LibCudaDevice::addNodes(lib::Handle graph,
     if (!added)
       return added.status();
     if (before)
-      if (Status s = addEdge(graph, before, *added,
-                             waits && kernel ? kernel->function : nullptr);
-          !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(addEdge(
+          graph, before, *added, waits && kernel ? kernel->function : nullptr));
     before = *added;
     waits = kernel ? kernel->function : nullptr;
   }

@@ -85,8 +85,7 @@ public:
   }
 
   Expected<MemoryState> memory() override {
-    if (Status s = here(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(here());
     return MemoryState{storage.freeBytes(), options.memoryBytes};
   }
   Expected<DeviceAddress> allocate(uint64_t bytes) override;
@@ -120,8 +119,7 @@ public:
   }
 
   Expected<Stream> makeStream(bool) override {
-    if (Status s = here(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(here());
     ++live;
     return reinterpret_cast<Stream>(new EmulatedStream(health));
   }
@@ -133,17 +131,14 @@ public:
     delete reinterpret_cast<EmulatedStream *>(stream);
   }
   Status synchronize(Stream stream) override {
-    if (Status s = here(); !s.ok())
-      return s;
-    if (Status s = refuseCapturing(stream, "cuStreamSynchronize"); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(here());
+    SLUICE_RETURN_IF_ERROR(refuseCapturing(stream, "cuStreamSynchronize"));
     streamOf(stream)->synchronize();
     return health.status();
   }
 
   Expected<Event> makeEvent() override {
-    if (Status s = here(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(here());
     ++live;
     return reinterpret_cast<Event>(new EmulatedEvent);
   }
@@ -155,8 +150,7 @@ public:
     delete reinterpret_cast<EmulatedEvent *>(event);
   }
   Status record(Event event, Stream stream) override {
-    if (Status s = refuseCapturing(stream, "cuEventRecord"); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(refuseCapturing(stream, "cuEventRecord"));
     auto *held = reinterpret_cast<EmulatedEvent *>(event);
     uint64_t number = held->record();
     return add(
@@ -168,16 +162,13 @@ public:
         /*always=*/true);
   }
   Expected<bool> isDone(Event event) override {
-    if (Status s = here(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(here());
     bool done = reinterpret_cast<EmulatedEvent *>(event)->isDone();
-    if (Status s = health.status(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(health.status());
     return done;
   }
   Status wait(Stream stream, Event event) override {
-    if (Status s = refuseCapturing(stream, "cuStreamWaitEvent"); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(refuseCapturing(stream, "cuStreamWaitEvent"));
     auto *held = reinterpret_cast<EmulatedEvent *>(event);
     return add(
         stream,
@@ -190,8 +181,7 @@ public:
 
   /// One module has all kernels, except those of images that refer to a table.
   Expected<std::vector<Module>> loadKernels() override {
-    if (Status s = here(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(here());
     if (options.foreignChip)
       return failure(described.name,
                      ": cuModuleLoadData: no kernel image is available for "
@@ -233,16 +223,13 @@ public:
   Expected<Graph> makeGraph(std::span<const GraphNode> nodes) override;
   void destroy(Graph graph) override;
   Status upload(Graph graph, Stream stream) override {
-    if (Status s = refuseCapturing(stream, "cuGraphUpload"); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(refuseCapturing(stream, "cuGraphUpload"));
     return charge(*reinterpret_cast<EmulatedGraph *>(graph), "cuGraphUpload");
   }
   Status launch(Graph graph, Stream stream) override {
     auto *held = reinterpret_cast<EmulatedGraph *>(graph);
-    if (Status s = refuseCapturing(stream, "cuGraphLaunch"); !s.ok())
-      return s;
-    if (Status s = charge(*held, "cuGraphLaunch"); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(refuseCapturing(stream, "cuGraphLaunch"));
+    SLUICE_RETURN_IF_ERROR(charge(*held, "cuGraphLaunch"));
     if (options.onLaunch)
       options.onLaunch(held->nodes.size());
     return add(stream, [this, held] { return run(*held); });
@@ -251,10 +238,8 @@ public:
 private:
   template <typename Work>
   Status add(Stream stream, Work work, bool always = false) {
-    if (Status s = here(); !s.ok())
-      return s;
-    if (Status s = health.status(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(here());
+    SLUICE_RETURN_IF_ERROR(health.status());
     reinterpret_cast<EmulatedStream *>(stream)->add(work, always);
     return {};
   }
@@ -315,10 +300,8 @@ private:
 thread_local const EmulatedDevice *EmulatedDevice::current = nullptr;
 
 Expected<DeviceAddress> EmulatedDevice::allocate(uint64_t bytes) {
-  if (Status s = here(); !s.ok())
-    return s;
-  if (Status s = health.status(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(here());
+  SLUICE_RETURN_IF_ERROR(health.status());
   return storage.allocate(bytes);
 }
 
@@ -330,10 +313,8 @@ void EmulatedDevice::release(DeviceAddress memory) {
 }
 
 Expected<HostMemory> EmulatedDevice::allocateHost(uint64_t bytes) {
-  if (Status s = here(); !s.ok())
-    return s;
-  if (Status s = health.status(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(here());
+  SLUICE_RETURN_IF_ERROR(health.status());
   return storage.allocateHost(bytes);
 }
 
@@ -353,8 +334,7 @@ Status EmulatedDevice::checkNode(const KernelNode &node) {
 }
 
 Status EmulatedDevice::openProducts() {
-  if (Status s = here(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(here());
   if (hasProducts.exchange(true) || storage.take(productBytes))
     return {};
   hasProducts = false;
@@ -362,12 +342,10 @@ Status EmulatedDevice::openProducts() {
 }
 
 Expected<Graph> EmulatedDevice::makeGraph(std::span<const GraphNode> nodes) {
-  if (Status s = here(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(here());
   for (const GraphNode &node : nodes)
     if (const auto *kernel = std::get_if<KernelNode>(&node))
-      if (Status s = checkNode(*kernel); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(checkNode(*kernel));
   auto made = std::make_unique<EmulatedGraph>();
   for (const GraphNode &node : nodes) {
     if (const auto *kernel = std::get_if<KernelNode>(&node)) {
@@ -398,14 +376,12 @@ Expected<CapturedWork> EmulatedDevice::capture(const CapturedNode &node) {
 Status EmulatedDevice::run(const EmulatedGraph &graph) {
   for (const auto &node : graph.nodes) {
     if (const auto *kernel = std::get_if<KernelNode>(&node)) {
-      if (Status s = runKernel(*kernel, &node == &graph.nodes.front()); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(runKernel(*kernel, &node == &graph.nodes.front()));
     } else if (const auto *product = std::get_if<ProductNode>(&node)) {
       multiply(*product);
     } else {
       for (const std::function<Status()> &work : std::get<CapturedWork>(node))
-        if (Status s = work(); !s.ok())
-          return s;
+        SLUICE_RETURN_IF_ERROR(work());
     }
   }
   return {};
@@ -472,8 +448,7 @@ public:
       return failure("GPU ", number, " is not here: there are ",
                      options.devices);
     auto device = std::make_unique<EmulatedDevice>(options, number);
-    if (Status s = device->enter(); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(device->enter());
     return std::unique_ptr<Device>(std::move(device));
   }
 

@@ -160,10 +160,8 @@ Status probe::probeChains(const Bench &bench, Report &report) {
       for (bool largestCarveout : {false, true}) {
         Using options(bench.device, dependentLaunch, largestCarveout);
         ChainProbe probe(bench, chain);
-        if (Status s =
-                probe.run(bench.device.options(), bench.isTiny ? 1 : 9, report);
-            !s.ok())
-          return s;
+        SLUICE_RETURN_IF_ERROR(
+            probe.run(bench.device.options(), bench.isTiny ? 1 : 9, report));
       }
   return {};
 }

@@ -108,8 +108,7 @@ Status probe::probeGridBarriers(const Bench &bench, Report &report) {
   for (int32_t blocksPerMultiprocessor : {1, 2})
     for (bool exchangesWords : {false, true}) {
       GridBarrierProbe probe(bench, {blocksPerMultiprocessor, exchangesWords});
-      if (Status s = probe.run(report); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(probe.run(report));
     }
   return {};
 }

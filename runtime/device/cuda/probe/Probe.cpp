@@ -90,8 +90,7 @@ Status probe::runProbe(Device &device, KernelLibrary &kernels,
     return s.withContext("the probe");
   std::string wrong;
   for (const Part &part : parts)
-    if (Status s = runPart(part, bench, print, wrong); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(runPart(part, bench, print, wrong));
   return wrong.empty() ? Status() : Status::error(wrong);
 }
 

@@ -206,8 +206,7 @@ Status probe::probeStreams(const Bench &bench, Report &report) {
   for (int32_t blocksPerMultiprocessor : {1, 2, 4, 0})
     for (const Method &method :
          methodsFor(std::max(blocksPerMultiprocessor, 1), sharedBytes))
-      if (Status s = probe.run(method, blocksPerMultiprocessor, report);
-          !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(
+          probe.run(method, blocksPerMultiprocessor, report));
   return {};
 }

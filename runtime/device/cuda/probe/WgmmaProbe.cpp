@@ -172,7 +172,6 @@ Status probeSteps(const Bench &bench, bool isBfloat, int32_t steps,
 Status probe::probeWgmma(const Bench &bench, Report &report) {
   for (bool isBfloat : {false, true})
     for (int32_t steps : {1, 2, 8, 32})
-      if (Status s = probeSteps(bench, isBfloat, steps, report); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(probeSteps(bench, isBfloat, steps, report));
   return {};
 }

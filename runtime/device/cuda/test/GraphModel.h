@@ -190,11 +190,9 @@ public:
       if (i + 1 == stages.size())
         input.requests = requests;
       input.checkpoints = checkpoints;
-      if (Status s = stages[i]->execute(input); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(stages[i]->execute(input));
       copies[i].clear();
-      if (Status s = passOn(i, batch, input.keepsOutgoing); !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(passOn(i, batch, input.keepsOutgoing));
     }
     return {};
   }

@@ -172,8 +172,7 @@ WeightUpload::create(Device &device, Stream stream, cpu::ThreadPool &pool,
                      Progress progress) {
   std::unique_ptr<WeightUpload> upload(
       new WeightUpload(device, stream, pool, std::move(progress)));
-  if (Status s = upload->makeBuffers(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(upload->makeBuffers());
   return upload;
 }
 
@@ -207,17 +206,14 @@ WeightUpload::~WeightUpload() {
 Expected<WeightUpload::Buffer *> WeightUpload::nextBuffer() {
   Buffer &buffer = buffers[turn];
   turn = 1 - turn;
-  if (Status s = device.await(buffer.sent, uploading); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(device.await(buffer.sent, uploading));
   return &buffer;
 }
 
 Status WeightUpload::send(Buffer &buffer, DeviceAddress to, uint64_t bytes) {
-  if (Status s = device.copyToDevice(to, buffer.memory.host, bytes, stream);
-      !s.ok())
-    return s;
-  if (Status s = device.record(buffer.sent, stream); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(
+      device.copyToDevice(to, buffer.memory.host, bytes, stream));
+  SLUICE_RETURN_IF_ERROR(device.record(buffer.sent, stream));
   return progress ? progress(bytes) : Status();
 }
 
@@ -282,14 +278,10 @@ Status WeightUpload::linear(const LinearWeight &weight, DeviceAddress to,
     Expected<Buffer *> buffer = nextBuffer();
     if (!buffer)
       return buffer.status();
-    if (Status s =
-            tiles(weight, *spec, first, last, asHalves, (*buffer)->memory.host);
-        !s.ok())
-      return s;
-    if (Status s = send(**buffer, to + uint64_t(first) * each,
-                        uint64_t(last - first) * each);
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(
+        tiles(weight, *spec, first, last, asHalves, (*buffer)->memory.host));
+    SLUICE_RETURN_IF_ERROR(send(**buffer, to + uint64_t(first) * each,
+                                uint64_t(last - first) * each));
   }
   return {};
 }
@@ -302,9 +294,8 @@ Status WeightUpload::vector(const VectorWeight &weight, DeviceAddress to) {
     if (!readVector(matrix, i, row.data()))
       return failure("weight '", weight.name, "': row ", i,
                      " is not finite as ", formatInfo(matrix.format).name);
-    if (Status s = bytes(row.data(), rowBytes, to + uint64_t(i) * rowBytes);
-        !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(
+        bytes(row.data(), rowBytes, to + uint64_t(i) * rowBytes));
   }
   return {};
 }
@@ -317,8 +308,7 @@ Status WeightUpload::bytes(const void *from, uint64_t count, DeviceAddress to) {
       return buffer.status();
     std::memcpy((*buffer)->memory.host,
                 static_cast<const uint8_t *>(from) + first, piece);
-    if (Status s = send(**buffer, to + first, piece); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(send(**buffer, to + first, piece));
   }
   return {};
 }

@@ -18,8 +18,7 @@ using namespace sluice::cuda;
 
 Expected<std::unique_ptr<DeviceBed>> DeviceBed::open(Device &device,
                                                      CopyPlace place) {
-  if (Status s = device.enter(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(device.enter());
   Expected<std::unique_ptr<KernelLibrary>> kernels =
       KernelLibrary::load(device, {});
   if (!kernels)
@@ -62,8 +61,7 @@ Status DeviceBed::run(const BedLaunch &launch) {
     return error;
   }
   ++figures.launches;
-  if (Status s = emulateKernel(launch); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(emulateKernel(launch));
   return compare(launch);
 }
 
@@ -72,8 +70,7 @@ Status DeviceBed::runOnDevice(const BedLaunch &launch) {
   made.assign(copies.arrays().size(), {});
   beside.clear();
   for (auto times : {&Made::once, &Made::again}) {
-    if (Status s = launchOnce(launch); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(launchOnce(launch));
     if (beside.empty())
       beside = copies.writtenBeside();
     for (size_t i = 0; i < made.size(); ++i) {
@@ -97,8 +94,7 @@ Status DeviceBed::launchOnce(const BedLaunch &launch) {
   if (!function)
     return function.status();
   node.function = *function;
-  if (Status s = copies.upload(); !s.ok())
-    return s;
+  SLUICE_RETURN_IF_ERROR(copies.upload());
   Expected<Graph> graph = device.makeGraph(std::array<GraphNode, 1>{node});
   if (!graph)
     return graph.status();

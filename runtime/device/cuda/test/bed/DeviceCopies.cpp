@@ -145,8 +145,7 @@ Status DeviceCopies::place(const BedLaunch &launch) {
   own.begin(device);
   hosts.begin(device);
   for (size_t i = 0; i < launch.words.size(); ++i)
-    if (Status s = refer(launch.words[i], fieldName(launch.kernel, i)); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(refer(launch.words[i], fieldName(launch.kernel, i)));
   // Arrays to which other arrays point are appended to the list.
   for (size_t i = 0; i < copies.size(); ++i) {
     const ArrayCopy copy = copies[i];
@@ -154,17 +153,15 @@ Status DeviceCopies::place(const BedLaunch &launch) {
          at += sizeof(uint64_t)) {
       uint64_t word;
       std::memcpy(&word, copy.array->data() + at, sizeof(word));
-      if (Status s = refer(word, copy.name + " at byte " + std::to_string(at));
-          !s.ok())
-        return s;
+      SLUICE_RETURN_IF_ERROR(
+          refer(word, copy.name + " at byte " + std::to_string(at)));
     }
   }
   if (own.bytes() + hosts.bytes() > maxCopiedBytes)
     return failure("its arrays take ", own.bytes() + hosts.bytes(),
                    " bytes, the limit is ", maxCopiedBytes);
   for (CopyArena *arena : {&own, &hosts})
-    if (Status s = arena->reserve(device); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(arena->reserve(device));
   for (const ArrayCopy &copy : copies)
     fill(copy);
   translated.clear();
@@ -214,17 +211,14 @@ void DeviceCopies::fill(const ArrayCopy &copy) {
 
 Status DeviceCopies::upload() {
   for (CopyArena *arena : {&own, &hosts})
-    if (Status s = arena->upload(device, stream); !s.ok())
-      return s;
+    SLUICE_RETURN_IF_ERROR(arena->upload(device, stream));
   return {};
 }
 
 Status DeviceCopies::download() {
   for (CopyArena *arena : {&own, &hosts})
-    if (Status s = arena->download(device, stream); !s.ok())
-      return s;
-  if (Status s = device.synchronize(stream); !s.ok())
-    return s;
+    SLUICE_RETURN_IF_ERROR(arena->download(device, stream));
+  SLUICE_RETURN_IF_ERROR(device.synchronize(stream));
   for (const ArrayCopy &copy : copies)
     if (copy.array->hasAddresses)
       restoreAddresses(copy);
