@@ -27,8 +27,8 @@ struct ColumnPass {
   unsigned number;
 
   bool isLast() const;
-  /// Returns whether the pass sums the row. Another reduction finds the largest
-  /// of the row's numbers.
+  /// Returns whether the pass sums the row. The only other reduction is the
+  /// first pass of `to_operand`, which finds the largest magnitude.
   bool isSum() const;
 };
 

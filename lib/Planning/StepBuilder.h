@@ -12,9 +12,10 @@
 
 namespace sluice::planning {
 
-/// Builds the step of a `sluice.model` or `sluice.worker` before it, with the
-/// given name. It has one task for each op, in an order in which they can be
-/// executed. Reports an error at an op that the target does not support.
+/// Builds the step of a `sluice.model` or `sluice.worker` and inserts it before
+/// that op. The step has the given name and one task for each op, in an order
+/// in which they can be executed. Reports an error at an op that the target
+/// does not support.
 mlir::FailureOr<ir::StepOp> buildStep(const ProgramSource &source,
                                       llvm::StringRef name,
                                       mlir::FlatSymbolRefAttr counterpart,

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The one place where the threads of a rank share what the head has confirmed.
-// The communication thread publishes marks as they arrive, also marks that
-// overtake the rows they concern; workers read the marks at their checkpoints.
+// The board is the one place where the threads of a rank share what the head
+// has confirmed. The communication thread publishes marks as they arrive, also
+// marks that overtake the rows they concern; workers read the marks at their
+// checkpoints.
 //
 //===----------------------------------------------------------------------===//
 

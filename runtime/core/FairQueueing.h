@@ -8,10 +8,10 @@
 // Gives requests queue priorities that are fair between tenants, however many
 // requests one tenant submits: start-time fair queueing (Goyal, Vin, Cheng,
 // SIGCOMM 1996). Each request takes a tag in virtual time: the previous tag of
-// its tenant plus one step, or the current virtual time if that is later. So
-// the tags of two tenants with many requests interleave, and the first request
-// of a new tenant is among the first even if another tenant has a hundred
-// waiting.
+// its tenant plus a step divided by the tenant's weight, or the current virtual
+// time if that is later. So the tags of two tenants with many requests
+// interleave, and the first request of a new tenant is among the first even if
+// another tenant has a hundred waiting.
 //
 // Within a tenant, priority and arrival decide: the tenant's first request by
 // these has the tenant's first tag, and so on. An urgent request therefore
@@ -63,7 +63,7 @@ private:
     QueuePriority own; ///< its number is the request's
     Time tag{0};
   };
-  /// Sorted by `own` and, equally, by `tag`.
+  /// Sorted by `own`; the tags have the same order.
   using Entries = std::vector<Entry>;
 
   std::unordered_map<TenantNumber, Entries> tenants; ///< with requests

@@ -242,8 +242,9 @@ public:
   Head &operator=(Head &&);
   ~Head();
 
-  /// Fails if the request can never be admitted: its prompt is empty or fits
-  /// neither the context nor the cache, or its parameters are out of range.
+  /// Fails if the request can never be admitted: its prompt is empty, its known
+  /// tokens do not fit the context or do not fit the cache, or its parameters
+  /// are out of range.
   Status check(const RequestSpec &spec) const;
 
   /// Returns the longest prefix of the request that a running request is

@@ -32,11 +32,13 @@ struct TokenLogit {
 /// Devices read it from their memory in this layout.
 struct OutputRequest {
   enum Kind : int32_t {
-    Logits,     ///< all logits
-    Greatest,   ///< the token of the greatest logit, the lowest of several
-    Drawn,      ///< the token that a Sampler draws without filters
-    Candidates, ///< the `count` greatest logits or all of fewer; of equal ones
-                ///< the lowest tokens
+    Logits, ///< all logits
+    /// The token with the greatest logit; the lowest of several such tokens.
+    Greatest,
+    Drawn, ///< the token that a Sampler draws without filters
+    /// The `count` greatest logits, or all if there are fewer; among equal
+    /// logits, the lowest tokens.
+    Candidates,
   };
   Kind kind = Logits;
   int32_t count = 0; ///< Candidates: 1 to maxCandidates
@@ -44,10 +46,11 @@ struct OutputRequest {
   double temperature = 0;
   uint64_t seed = 0;
   int64_t position = 0;
-  /// Candidates: whether all tokens are wanted whose scaled logit, (logit -
-  /// greatest) / temperature, is at least `minScore`. If there may be more than
-  /// `count` of them, the device returns all logits.
+  /// Candidates: the least scaled logit, (logit - greatest) / temperature, of a
+  /// wanted token; used if wantsAllAbove.
   double minScore = 0;
+  /// Whether all tokens from minScore on are wanted. If there may be more than
+  /// `count` of them, the device returns all logits.
   bool wantsAllAbove = false;
   /// Explicit padding, so that all bytes are initialised.
   uint8_t unused[7] = {};

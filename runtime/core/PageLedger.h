@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The head's account of the stages' caches: pages of requests, pages of
+// Keeps the head's account of the stages' caches: pages of requests, pages of
 // prefixes that are pinned for later requests (PrefixTree.h), and free pages.
 // All stages have the same number of pages and use them alike. So the head
 // knows before it sends a row that there is a page for it, and the stages never
@@ -80,8 +80,9 @@ public:
   /// Returns how many pages the longest pinned prefix of `known` has.
   int64_t pinnedPages(KnownText known) const;
   /// Pins the request's next full page, which holds the tokens `page`. All
-  /// stages have computed its last row: `node` or a node before it. If
-  /// another request has pinned an equal page, no second page is pinned.
+  /// stages must have computed `node`, which is the row of the page's last
+  /// token or a later row of the path. If another request has pinned an equal
+  /// page, no second page is pinned.
   void pin(RequestId request, std::span<const int32_t> page, NodeId node);
 
   void close(RequestId request);

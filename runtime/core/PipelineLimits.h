@@ -42,17 +42,17 @@ struct PipelineLimits {
   int64_t channelFrames = defaultChannelFrames;
   bool fuse = true;
 
-  /// Returns the head's limits. The frames in flight, plus a certain row and a
-  /// close for each request, which do not wait for room, fit into one channel.
-  /// So the head never blocks on a send, wherever its frames are; except if
-  /// users submit and cancel faster than the first stage takes frames. The
-  /// caller must set the fields about the draft.
+  /// Returns the head's limits. framesInFlight leaves room in a channel for two
+  /// more frames of each request, a certain row and a close, which do not wait
+  /// for room. So the head never blocks on a send, wherever its frames are,
+  /// unless users submit and cancel faster than the first stage takes frames.
+  /// The caller must set the fields about the draft.
   HeadLimits head() const;
-  /// Returns the limits of each stage; of the draft's stage on the result of
-  /// draft().
+  /// Returns the limits of each stage. For the draft's stage, call it on the
+  /// result of draft().
   StageLimits stage() const;
-  /// Returns the limits for the draft's stage: for as many guesses, but its
-  /// cache holds whole requests and shares nothing.
+  /// Returns the same limits for the draft's stage, except that its cache has
+  /// pages for whole requests and shares no prefixes.
   PipelineLimits draft() const;
   /// Returns how many pages of a stage's cache are for certain rows.
   int64_t pagesOfRequests() const;

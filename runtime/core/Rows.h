@@ -84,7 +84,8 @@ public:
     JsonSchema, ///< JSON that matches the schema in text()
     Gbnf        ///< text that matches the GBNF grammar in text()
   };
-  /// The largest text, in bytes: frames carry no longer one.
+  /// The largest size of the text, in bytes. A frame with a longer text is
+  /// invalid.
   static constexpr size_t maxBytes = size_t{1} << 20;
 
   GrammarSource() = default;

@@ -11,29 +11,33 @@
 // and room in the cache. A request that the head preempts because the cache is
 // full waits again and continues later with the same tokens.
 //
-// Order. A request's queue priority is the time of its arrival plus
-// `priorityStep` for each level of its priority (as in vLLM, lower numbers are
-// more urgent). So urgent requests overtake others, but no request waits for
-// ever, because a request that comes much later does not overtake it any more.
-// No request may pass the first one that waits for a slot or for room, or a
-// request that needs many pages would starve. If too many requests wait, the
-// last one in this order that has not started is refused; mostly that is the
-// newcomer. A running request is preempted for an earlier one only if that
-// makes enough room, and not for a newcomer once too many requests are
-// preempted, because the number of requests that have started is bounded too.
+// Order. Requests are served in the order of their queue priorities, which are
+// fair between tenants (FairQueueing.h). Within a tenant, the order is that of
+// the times of arrival, with `priorityStep` added for each level of a request's
+// priority (as in vLLM, lower numbers are more urgent). So an urgent request
+// overtakes other requests of its tenant, but none that came much earlier, and
+// a flood of urgent requests does not make the others wait for ever. No request
+// may pass the first one that waits for a slot or for room, or a request that
+// needs many pages would starve. If too many requests wait, the last one in
+// this order that has not started is refused, whether that is the newcomer or
+// one that waits. A running request is preempted for an earlier request only if
+// that makes enough room. A newcomer preempts no request once too many requests
+// are queued or preempted, so that the number of requests that have started
+// stays bounded.
 //
 // Equal prefixes. A request does not compute a prefix that a running request is
 // computing just now. It waits until those pages are pinned and begins with
 // them. Meanwhile other requests may be admitted if they leave a slot and room
 // for the waiting one. The wait ends when those pages have been computed or the
-// running request has left. The running request's queue priority is not later,
-// and it computes the prefix with the urgency of a prompt of that length, so
-// waiting takes no longer than computing the same rows beside it, apart from
-// the time through the stages. A request that waits for a prefix has a slot
-// reserved for it: it does not count for the queue's limit, and where it would
-// be evicted from the queue it starts instead.
+// running request has left. Waiting takes no longer than computing the same
+// rows, apart from one trip through the stages: the running request has no
+// later queue priority, and it computes the prefix with the urgency of a prompt
+// of that length. A request that waits for a prefix has a slot reserved for it:
+// it does not count for the queue's limit, and where it would be evicted from
+// the queue it starts instead.
 //
-// A pure state machine around the Head, with the same events:
+// The scheduler is a pure state machine around the Head and takes the same
+// events:
 //
 //   scheduler.submit(request, now) / scheduler.finish(number, reason, now) /
 //   scheduler.onResults(frame, now) / onGuesses(frame, now) / onWake(now)
@@ -62,7 +66,8 @@ struct SchedulerLimits {
   int64_t waiting = 1024;
   /// How long a request may wait for its first row; 0 for no limit.
   Time queueTimeout{0};
-  /// How much each level of priority adds to a request's queue priority.
+  /// How much each level of a request's priority adds to the time of its
+  /// arrival. The requests of a tenant are in the order of these sums.
   Time priorityStep = std::chrono::seconds(5);
 };
 
@@ -191,8 +196,9 @@ private:
     bool mayAwait = true;
   };
   using Queue = std::map<QueuePriority, Waiting>;
-  /// The computing request of an awaited prefix has left; `now` is the same
-  /// prefix as computed by a request that had waited for it.
+  /// What changes when the request that computes an awaited prefix leaves:
+  /// `gone` is the prefix as that request computed it, `now` the same prefix as
+  /// computed by a request that had waited for it.
   struct Handover {
     ComingPrefix gone, now;
   };

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The deciding half of a stage, without threads, clocks or layers. It takes the
-// queued frames, drops dead rows, fuses the rest into one step, places rows in
-// the cache, lets rows leave at checkpoints, and builds the frame for the next
-// stage. A worker that computes layers drives it, or the simulator does.
+// Stage is the deciding half of a stage. It has no threads, clocks or layers.
+// It takes the queued frames, drops dead rows, fuses the rest into one step,
+// places rows in the cache, lets rows leave at checkpoints, and builds the
+// frame for the next stage. A worker that computes layers drives it, or the
+// simulator does.
 //
 //   stage.enqueue(std::move(frame));            // as frames arrive, in order
 //   while (stage.formStep()) {

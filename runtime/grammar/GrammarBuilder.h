@@ -75,10 +75,10 @@ public:
       : maxEdges(maxEdges), meter(meter), held(meter) {}
 
   RuleId addRule(std::string name);
-  /// Adds a rule whose texts reach counting states `min` to `max` times. It
-  /// must call no rule, and the count after a beginning of a text must not
-  /// depend on how that is read; RuleAutomata::countable says whether this
-  /// holds.
+  /// Adds a rule whose texts reach counting states `min` to `max` times. The
+  /// rule must call no rule. After any prefix of a text, the count must be the
+  /// same in whatever way the rule reads that prefix; RuleAutomata::countable
+  /// says whether this holds.
   RuleId addCountedRule(std::string name, uint32_t min, uint32_t max);
   Repetition addRepetition(std::string name, uint32_t min, uint32_t max);
 

@@ -70,8 +70,8 @@ public:
 
   /// Sets bit t % 64 of word t / 64 of `bits` for each token t that may come
   /// next, and clears the others. `bits` has maskWords() words. Takes a few
-  /// microseconds when the masks of its places are cached
-  /// (bench/GrammarBench.cpp).
+  /// microseconds if the masks of the places in the rules (RulePlace) at which
+  /// the text stands are cached (bench/GrammarBench.cpp).
   ///
   /// Errors: no token may come next (the vocabulary lacks the bytes that the
   /// grammar needs, or the text has ended), or the grammar is too ambiguous to
@@ -79,9 +79,9 @@ public:
   /// ways, or is nested in nearly maxStackDepth rules (GrammarLimits.h),
   /// advance() may refuse a token that the mask allows.
   Status fillMask(std::span<uint64_t> bits) const;
-  /// Like fillMask() above, with another limit than maxMaskSteps. Masks of
-  /// places that were made before the meter ended the work are kept, so another
-  /// call goes on from there.
+  /// Like fillMask() above, with another limit than maxMaskSteps. The masks of
+  /// places that were made before the meter ended the work stay cached, so
+  /// another call goes on from there.
   Status fillMask(std::span<uint64_t> bits, WorkMeter &meter) const;
 
 private:

@@ -21,9 +21,11 @@ namespace sluice::grammar {
 /// members and the spelling of numbers do not matter.
 bool sameValue(const ordered_json &a, const ordered_json &b, WorkMeter &meter);
 
-/// Return the types that a schema allows: for a value that matches, and for a
-/// value that is written. Only the latter is restricted, without `type`, to the
-/// types to which the schema's keywords apply.
+/// typesThatMatch() returns the types of the values that match a schema;
+/// without `type` these are all types. typesThatAreWritten() returns the types
+/// of the values that are written; without `type` these are only the types to
+/// which the schema's keywords apply, or all types if it has no such keywords.
+/// If the schema lists its values, both return the types of these.
 uint8_t typesThatMatch(const Constraints &constraints);
 uint8_t typesThatAreWritten(const Constraints &constraints);
 

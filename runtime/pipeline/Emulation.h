@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For --emulate: makes the steps and messages of a real, smaller cluster take
-// the times of a described cluster and model, which are those that the
-// simulator computes.
+// Implements --emulate: the steps and messages of a real, smaller cluster take
+// the times that the simulator computes for a described cluster and model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,8 +35,8 @@ struct EmulationOptions {
   bool hasDraft = true;
   Time maxLatency{0};
   ActivationFormat activations = ActivationFormat::F32;
-  /// How many positions rows attend to, for times, and how many caches hold,
-  /// for memory.
+  /// The number of positions that rows attend to, which determines times, and
+  /// that caches hold, which determines memory.
   int64_t context = 1024;
   /// How many prompt rows a step can have.
   int64_t prefillRows = 512;

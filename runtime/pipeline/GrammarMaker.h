@@ -40,7 +40,7 @@ public:
   explicit WantedGrammar(GrammarSource source) : source(std::move(source)) {}
 
   /// Waits until the grammar is made, during which its maker must live. Fails
-  /// without a vocabulary, and as compileGrammar() does. Thread-safe.
+  /// as MakeTokenTrie and compileGrammar() do. Thread-safe.
   const Made &get() const { return made.get(); }
   /// Returns whether get() would return at once. Thread-safe.
   bool isMade() const {
@@ -68,11 +68,11 @@ public:
   /// it may be empty.
   explicit GrammarMaker(MakeTokenTrie makeTrie,
                         std::function<void()> onMade = {});
-  /// Starts the thread; must be called once, before make(). Fails without a
-  /// thread.
+  /// Starts the thread; must be called once, before make(). Fails if the system
+  /// gives no thread.
   Status start();
-  /// Waits until the grammar in progress is made. No thread may wait for any
-  /// other.
+  /// Gives up the grammar in progress and ends the thread. No thread may be
+  /// waiting in WantedGrammar::get() for a grammar that is not made.
   ~GrammarMaker();
 
   /// Returns the grammar and queues it to be made, unless it is queued already

@@ -86,7 +86,7 @@ public:
 
   /// Starts the threads; must be called once, before begin(). `onMade` is
   /// called on one of them whenever a mask has been made; it may be empty.
-  /// Fails without threads.
+  /// Fails if the system gives no thread.
   Status start(std::function<void()> onMade = {});
 
   /// Starts to make the masks of the step that has been formed.

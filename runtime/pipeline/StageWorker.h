@@ -35,8 +35,11 @@ struct ArrivedFrame {
   StepFrame frame;
   comm::Bytes bytes; ///< the memory that `activations` refers to
   comm::ActivationRows activations;
-  bool last = false;                ///< no frame but the end: nothing follows
-  comm::DevicePayload payload = {}; ///< instead, rows in a device's memory
+  /// Whether this is not a frame but the mark of the end, after which nothing
+  /// follows.
+  bool last = false;
+  /// The rows in a device's memory, if they are not in `activations`.
+  comm::DevicePayload payload = {};
 };
 
 struct StageWorkerConfig {
@@ -57,8 +60,9 @@ struct StageWorkerConfig {
   std::function<Status(ArrivedFrame &)> readFrame;
 };
 
-/// The thread around the pure Stage: it takes everything queued in its mailbox,
-/// computes it as one step with checkpoints, and passes on the living rows.
+/// A StageWorker is the thread around a pure Stage: it takes everything queued
+/// in its mailbox, computes it as one step with checkpoints, and passes on the
+/// living rows.
 class StageWorker {
 public:
   /// Callbacks, called on the worker's thread.
@@ -81,11 +85,13 @@ public:
          RoleTrace trace, Events events);
 
   /// The thread's body: runs until close(), ArrivedFrame::last, or a failure.
-  /// In a group, no step begins before all members have arrived.
+  /// In a group, it first waits at StageGroup::barrier() until all members are
+  /// in run().
   void run();
 
-  /// Thread-safe; see Mailbox. The mailbox has room for as many frames as the
-  /// stage, which takes frames from it only as it has room itself.
+  /// Thread-safe; see Mailbox. The mailbox has room for StageLimits::frames
+  /// frames. The worker moves frames on to the stage, which holds as many
+  /// again, only while the stage has room.
   bool hasRoom() const { return mailbox.hasRoom(); }
   /// Returns approximately how many frames no step has taken completely.
   int64_t waiting() const { return mailbox.size() + atStage; }
@@ -143,12 +149,14 @@ private:
   std::vector<std::span<const uint8_t>> untold;
   std::vector<comm::Bytes> heard;
   Status groupFailed; ///< the group's error at a checkpoint of the step
-  std::vector<const uint8_t *> incoming;  ///< one for each row of the step
-  std::vector<uint64_t> incomingOnDevice; ///< instead, device addresses
-  std::vector<OutputRequest> requests;    ///< one for each output of the step
-  std::vector<uint8_t> found;             ///< one for each row: 0 if dead
-  /// With emulation: page copies, including those of steps that lost all rows
-  /// before they were computed, which the next step makes.
+  std::vector<const uint8_t *> incoming; ///< one for each row of the step
+  /// The rows' addresses in the device's memory, if they are not in `incoming`.
+  std::vector<uint64_t> incomingOnDevice;
+  std::vector<OutputRequest> requests; ///< one for each output of the step
+  std::vector<uint8_t> found;          ///< one for each row: 0 if dead
+  /// Used with emulation only. The page copies that the next computed step
+  /// makes: its own, and those of earlier steps that lost all their rows before
+  /// they were computed.
   std::vector<PageCopy> copies;
   StepFrame outgoing;
 

@@ -51,8 +51,8 @@ public:
 
   /// Starts the threads that work beside the steps; called once, before the
   /// first step. Answers can be late while steps go on: then `wake` is called,
-  /// on any thread, when sendLate() has something to send. Fails without
-  /// threads.
+  /// on any thread, when sendLate() has something to send. Fails if the system
+  /// gives no thread.
   virtual Status start(std::function<void()> wake) { return {}; }
   /// Sends the late answers that are ready; called also between two steps.
   virtual Status sendLate() { return {}; }

@@ -26,10 +26,11 @@
 namespace sluice {
 
 /// Returns the description of a weight's random numbers. Their standard
-/// deviation is one over the root of the product's inputs; norms are about 1
-/// and biases about 0. The numbers depend on the seed and on the weight's place
-/// in the files, not on the program. Therefore a stage, a member of a group and
-/// a program for another target have the numbers of the whole model. Pure.
+/// deviation is one over the square root of the number of inputs; norms are
+/// about 1 and biases about 0. The numbers depend on the seed and on the
+/// weight's place in the files, not on the program. Therefore a stage, a member
+/// of a group and a program for another target have the numbers of the whole
+/// model. Pure.
 RandomRows randomRows(const WeightDescriptor &weight, uint64_t seed);
 
 /// Owns the random weights of a program. Several threads may read at the same
@@ -49,9 +50,9 @@ public:
   Status fill(const ProgramDescriptor &program, uint64_t seed,
               cpu::ThreadPool &pool, const std::function<bool()> &cancelled);
 
-  /// Returns the bytes that replace the content of a file from `offset` on,
-  /// which is the start of a weight of the program or of its scales. Null if
-  /// they are made elsewhere.
+  /// Returns the bytes that stand for the file's content from `offset` on;
+  /// `offset` must be where a weight of the program, or its scales, begin.
+  /// Returns null if they are made elsewhere.
   const uint8_t *data(int64_t file, uint64_t offset) const;
 
 private:

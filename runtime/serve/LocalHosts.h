@@ -24,8 +24,8 @@
 
 namespace sluice::serve {
 
-/// Returns whether `host` is "localhost", in 127.0.0.0/8 or ::1 (without
-/// brackets).
+/// Returns whether `host` is "localhost", "::1" (without brackets) or an
+/// address in 127.0.0.0/8.
 bool isLoopback(std::string_view host);
 
 /// Immutable, and therefore thread-safe.

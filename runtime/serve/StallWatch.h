@@ -20,8 +20,8 @@ struct Movement {
   bool hasWork = false; ///< whether it should make progress
 };
 
-/// Is given the state of an object from time to time, and returns for how long
-/// the object has had work without progress. Not thread-safe.
+/// Measures for how long an object has had work without progress, from states
+/// of it that a caller records from time to time. Not thread-safe.
 class StallWatch {
 public:
   /// Records a state. `now` must not decrease from call to call.

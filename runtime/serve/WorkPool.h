@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Threads that work on requests, so that neither the HTTP server's thread,
-// which receives requests, nor the head's thread, which delivers tokens, is
-// held up by work that takes time. There are three kinds of work:
+// A WorkPool owns the threads that work on requests. They keep work that takes
+// time off the HTTP server's thread, which receives requests, and off the
+// head's thread, which delivers tokens. There are three kinds of work:
 //
 //   to proceed with a request (turn tokens into text) takes microseconds and
 //       goes first, because a client waits for it. If there are at least two
@@ -82,10 +82,12 @@ public:
   /// Calls item->begin() on a thread of the pool, for each tenant in the order
   /// of these calls; or item->expire(), if begin() has not been called by
   /// `until` (zero: never). Except for zero, `until` must not decrease from
-  /// call to call. Returns false if the queue is full. But if another tenant
-  /// has at least two more items in it than `tenant`, the last one of these is
-  /// refused in its place, on the calling thread. If memory runs out, throws
-  /// and does not keep the item.
+  /// call to call. Returns false after stop(), or if the queue is full and no
+  /// item gives way. An item gives way if its tenant has the most items, at
+  /// least two more than `tenant`: that tenant's last item is refused, on the
+  /// calling thread, and `item` takes its place. The items are counted in the
+  /// longer of the two queues, of quick and of long begins. If memory runs out,
+  /// throws and does not keep the item.
   bool begin(std::shared_ptr<WorkItem> item, TenantId tenant,
              Time until = Time(0));
   /// Removes an item that waits for its begin().

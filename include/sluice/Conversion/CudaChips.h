@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Reads and checks lists of GPU architectures, here called chips. A chip has
-// the name that LLVM and ptxas give it: sm_80, or with a letter for features
-// that later chips need not have, sm_90a and sm_100f.
+// the name that LLVM and ptxas give it, such as sm_80. A letter, as in sm_90a
+// or sm_100f, stands for features that later chips need not have.
 //
 //===----------------------------------------------------------------------===//
 

@@ -93,10 +93,10 @@ struct CompileOptions {
 };
 
 /// Compiles `module`, which is in any phase up to kernels, to `options.target`
-/// and writes the result to `output`. "-" is stdout, except for executables; an
-/// empty `output` writes nothing, which leaves the tables of `explain` and the
-/// verifiers' errors. Changes the module. Leaves nothing at `output` after an
-/// error.
+/// and writes the result to `output`. "-" is stdout, except for executables. If
+/// `output` is empty, nothing is written; the tables of `explain` and the
+/// errors of the verifiers are still reported. Changes the module. Leaves
+/// nothing at `output` after an error.
 Status compile(mlir::ModuleOp module, const CompileOptions &options,
                const std::string &output);
 

@@ -15,11 +15,10 @@
 
 namespace sluice {
 
-/// The descriptor of the programs of a module of phase kernels, which has been
-/// verified. Paths of files are made absolute. A program without a
-/// `sluice.deployment` is the only stage. Errors: a row kernel that the
-/// runtime cannot call; a rank on a device that the module's cluster does not
-/// have.
+/// Returns the descriptor of the programs of `kernels`, a verified module of
+/// phase kernels. Paths of files are made absolute. A program without a
+/// `sluice.deployment` is the only stage. Errors: a row kernel that the runtime
+/// cannot call; a rank on a device that the module's cluster does not have.
 Expected<ExecutableDescriptor> buildDescriptor(mlir::ModuleOp kernels);
 
 } // namespace sluice

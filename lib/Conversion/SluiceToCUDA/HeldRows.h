@@ -23,10 +23,10 @@ namespace sluice::tocuda {
 
 using namespace planning;
 
-/// Returns the threads of a row loop's rows. If the loop sums rows, the number
-/// of threads depends on the width of these rows alone. Otherwise a sum could
-/// depend on the loop's other ops, which may be in another task in a program
-/// with other checkpoints.
+/// Returns the threads that compute a row of the loop. If the loop sums rows,
+/// their number depends only on the width of the summed rows. If it also
+/// depended on the loop's other ops, the bits of a sum would differ in a
+/// program whose checkpoints put these ops into another task.
 RowShape getShape(ir::TaskRowsOp loop);
 
 /// What a row loop keeps in registers from one loop over columns to the next.

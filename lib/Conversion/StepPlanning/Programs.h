@@ -12,9 +12,9 @@
 
 namespace sluice::planning {
 
-/// Creates the `sluice.program` of a step before the step. Its code is the
-/// symbol `code`; `cpu` is null for a GPU; `weights` are numbered as in the
-/// code.
+/// Creates the `sluice.program` of a step and inserts it before the step. Its
+/// code is the symbol `code`; `cpu` is null for a GPU; `weights` are numbered
+/// as in the code.
 ir::ProgramOp createProgram(ir::StepOp step, llvm::StringRef code,
                             ir::CpuLevelAttr cpu,
                             llvm::ArrayRef<mlir::Attribute> weights);
@@ -27,8 +27,8 @@ mlir::FailureOr<std::string> nameCode(ir::StepOp step,
 /// Returns the number of a rope table in the program.
 int64_t getTableIndex(mlir::Value table);
 
-/// Returns where a buffer's records begin, in floats for each record of
-/// capacity.
+/// Returns the buffer's place: with a capacity of R records, the buffer begins
+/// at float place * R.
 int64_t getPlace(mlir::Value buffer);
 
 } // namespace sluice::planning

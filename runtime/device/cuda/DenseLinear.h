@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// In steps of many rows cuBLASLt multiplies, if a row's bits may depend on its
-// batch mates (CudaExecutorLimits::fastMathBatch). It uses instructions of the
+// In graphs of at least denseMinRows rows, cuBLASLt computes the products
+// (except those of F32 weights) if a row's bits may depend on the other rows of
+// its batch (CudaExecutorLimits::fastMathBatch). It uses instructions of the
 // newest chips that kernels/LinearTile.cuh does not use. The weight is
 // unpacked, multiplied and finished some columns at a time.
 //
@@ -19,12 +20,12 @@
 
 namespace sluice::cuda {
 
-/// The minimum of rows. With fewer, unpacking the weight takes longer than it
-/// saves.
+/// The least number of rows for which cuBLASLt is used. With fewer, unpacking
+/// the weight takes longer than it saves.
 constexpr int64_t denseMinRows = 256;
 
-/// Returns the room that cuBLASLt's products need. All zeros if the program has
-/// none.
+/// Returns the room that cuBLASLt's products need. Returns zeros if no product
+/// uses cuBLASLt.
 DenseRoom denseRoom(const CudaProgram &program,
                     const CudaExecutorLimits &limits);
 

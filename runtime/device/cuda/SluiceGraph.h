@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The functions of CudaProgramABI.h append to this list, for one capacity of
-// rows.
+// A SluiceGraph is the graph of a step for one capacity of rows: a list of
+// nodes to which the functions of CudaProgramABI.h append.
 //
 //===----------------------------------------------------------------------===//
 

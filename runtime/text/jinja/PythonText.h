@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The methods of Python's strings, on UTF-8. Texts are valid UTF-8; counts and
-// indices are in code points. Case mappings are Unicode's simple ones, which
-// map one character to one, and of the others those of U+00DF (SS) and U+0130.
+// Implements the methods of Python's strings on UTF-8. Texts are valid UTF-8;
+// counts and indices are in code points. Case mappings are Unicode's simple
+// ones, which map one character to one, except for two: U+00DF becomes "SS" (in
+// title case "Ss"), and U+0130 in lower case becomes i and U+0307.
 //
 //===----------------------------------------------------------------------===//
 

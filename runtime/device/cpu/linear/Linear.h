@@ -79,8 +79,8 @@ const LinearKernels *linearKernels(std::string_view name);
 void quantizeRows(const LinearKernels &kernels, const float *x, void *q,
                   int64_t cols, int64_t rowBegin, int64_t rowEnd);
 
-/// Returns the bytes of working memory for one thread's part of a product,
-/// which hold what its tiles of rows share of a few panels.
+/// Returns the bytes of working memory for one thread's part of a product. It
+/// holds expanded panels of the weight, which several tiles of rows share.
 int64_t linearScratchBytes(const LinearKernels &kernels,
                            const PackedWeight &weight);
 
@@ -90,9 +90,9 @@ struct LinearShare {
   /// The thread's own memory of linearScratchBytes(); its contents do not
   /// matter.
   void *scratch;
-  /// Both are the same on all threads: the tickets, and the number of this
-  /// product's loop among the loops whose items the tickets deal out, in
-  /// ascending order.
+  /// Both are the same on all threads. `tickets` deals out the items of
+  /// successive loops; `loop` is the number of this product's loop among them,
+  /// and loops are reached in ascending order.
   Tickets &tickets;
   uint32_t loop;
 };

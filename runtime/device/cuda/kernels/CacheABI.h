@@ -21,13 +21,13 @@
 // is stored depends on the token alone, so it is the same in every step and
 // page.
 //
-// The memory is zeroed before its first use, and the values in it are always
-// finite, since attention multiplies the values of invisible tokens by a
-// probability of zero, which must not give NaN. Therefore numbers beyond the
-// format's range are stored as its largest number, and infinities and NaNs as
-// zeros. If a token's key or value had such infinities or NaNs, the first
-// number of its key (in E4M3 the scale of its key) becomes a NaN, so that every
-// row that sees the token gets NaNs.
+// The memory is zeroed before its first use, and the numbers in `v` (in E4M3
+// also `vScales`) are always finite: attention multiplies the values of
+// invisible tokens by a probability of zero, which must not give NaN. Therefore
+// numbers beyond the format's range are stored as its largest number, and
+// infinities and NaNs as zeros. If a token's key or value had such infinities
+// or NaNs, the first number of its key (in E4M3 the scale of its key) becomes a
+// NaN, so that every row that sees the token gets NaNs.
 //
 // Forks (branches of guesses) are sequences of their own. The host shares or
 // copies their pages; the kernels handle them like other sequences, except for
@@ -184,10 +184,10 @@ constexpr int32_t tileSharedBytes(int32_t dim) {
 ///   (divideUp(rowCapacity, tileRows()), kvHeads), and tileSharedBytes(dim);
 ///   groups have at most maxTileGroup(dim) heads.
 ///
-/// With skipChunks the first two leave the chunks out; it is 0 for wider
-/// groups. In each launch the kernels find the chunks anew from the rows that
-/// the step has then, so exactly one of them computes each row, whichever rows
-/// have left.
+/// If skipChunks is not 0, the first two kernels skip the chunks. It must be 0
+/// if a group has more than maxTileGroup(dim) heads. In each launch the kernels
+/// find the chunks anew from the rows that the step has then, so exactly one of
+/// them computes each row, whichever rows have left.
 ///
 /// The host bounds the memory for partial results: it says for each row where
 /// the places of its spans begin. A row without such places has one place, and

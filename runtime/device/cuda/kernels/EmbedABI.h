@@ -20,9 +20,9 @@ namespace sluice::cuda {
 
 constexpr int32_t embedThreads = 128;
 
-/// Returns how many features of a row a block writes. A thread writes four
-/// features of an F32 table, else 16 of the 64 that four threads write of half
-/// a tile.
+/// Returns how many features of a row a block writes. For an F32 table, a
+/// thread writes four features. For the other kinds, four threads share the 64
+/// features of half a tile and write 16 each.
 constexpr int32_t embedFeatures(WeightKind kind) {
   return embedThreads * (kind == WeightKind::F32 ? 4 : 16);
 }

@@ -47,13 +47,13 @@
 //
 // Shared memory is dynamic. It may exceed the 48 KiB that a kernel has by
 // default: the host allows more (cuFuncSetAttribute) for each kernel whose
-// function for its bytes returns more. linear_<kind>_<rows> and attend_... take
-// at most 99 KiB, which every chip from sm_80 on has.
+// ...SharedBytes() returns more. linear_<kind>_<rows> and attend_... take at
+// most 99 KiB, which every chip from sm_80 on has.
 //
 // Dependent launch. Before waitForPrior() a kernel reads only weights and its
-// arguments, and writes no global memory. So the kernel after the next may use
-// buffers again. Each kernel lets its dependents start as soon as it runs, and
-// every block waits for the kernel before it.
+// arguments, and writes no global memory. So the kernel after the next may
+// overwrite the buffers of this one. Each kernel lets its dependents start as
+// soon as it runs, and every block waits for the kernel before it.
 //
 // Kernels report no errors: the host checks shapes before it launches them.
 //
