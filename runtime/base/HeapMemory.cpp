@@ -44,6 +44,13 @@ void sluice::keepMemoryReserve() {
   std::set_new_handler(giveUpPiece);
 }
 
+void sluice::boundFreeHeap() {
+  // Setting either of these also keeps glibc from raising them by itself.
+  constexpr int bytes = 4 << 20;
+  ::mallopt(M_TRIM_THRESHOLD, bytes);
+  ::mallopt(M_MMAP_THRESHOLD, bytes);
+}
+
 bool sluice::trimHeap(int64_t min) {
   const struct mallinfo2 info = mallinfo2();
   return info.fordblks > static_cast<size_t>(min) && malloc_trim(0) == 1;

@@ -25,6 +25,13 @@ namespace sluice {
 /// pieces. Thread-safe.
 void keepMemoryReserve();
 
+/// Bounds the memory that the allocator keeps behind the last allocation of
+/// each of its arenas, of which there are several for each core, to some MiB.
+/// Only a free() gives this memory back, trimHeap() does not; and once a large
+/// block has been freed, glibc keeps up to 64 MiB of it in each arena. Blocks
+/// of some MiB are mapped by themselves from then on. Thread-safe.
+void boundFreeHeap();
+
 /// Returns unused memory of the allocator to the system, if it is more than
 /// `min` bytes; glibc keeps everything that lies below memory in use. Returns
 /// whether it did. Takes some milliseconds for each 100 MiB, during which

@@ -116,6 +116,7 @@ Monitor::~Monitor() { stop(); }
 
 Status Monitor::start() {
   keepMemoryReserve();
+  boundFreeHeap();
   before = mark();
   return guarded([this] {
     thread = std::thread([this] { run(); });

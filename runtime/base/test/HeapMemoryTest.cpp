@@ -13,6 +13,7 @@
 #include <memory>
 #include <new>
 #include <sys/resource.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -62,6 +63,31 @@ TEST_F(HeapMemory, WhatNobodyUsesIsGivenBack) {
   EXPECT_GT(residentBytes(), before - int64_t{10} * 1000 * 1000);
   EXPECT_TRUE(trimHeap(int64_t{16} << 20));
   EXPECT_LT(residentBytes(), before - int64_t{70} * 1000 * 1000);
+}
+
+/// Runs in a process of its own, whose allocator it changes. Ends with status 0
+/// if a thread that has freed all its memory has given it back.
+[[noreturn]] static void endBehindABurst() {
+  // Without a bound, such a block lets arenas keep as much.
+  {
+    std::vector<char> large(24 << 20, 1);
+  }
+  boundFreeHeap();
+  bool gaveBack = false;
+  std::thread([&] {
+    const int64_t before = residentBytes();
+    {
+      std::vector<std::vector<char>> burst;
+      for (int i = 0; i < 500; ++i)
+        burst.emplace_back(100'000, 1);
+    }
+    gaveBack = residentBytes() < before + (int64_t{16} << 20);
+  }).join();
+  std::_Exit(gaveBack ? 0 : 1);
+}
+
+TEST_F(HeapMemory, ArenasKeepLittle) {
+  EXPECT_EXIT(endBehindABurst(), testing::ExitedWithCode(0), "");
 }
 
 /// Runs in a process of its own, which runs out of memory.
