@@ -42,7 +42,8 @@ private:
            buffer.place * arena.outputCapacity;
   }
 
-  /// A weight of that kind; null after an error.
+  /// Returns the weight `number` as a `Kind`, or null after it has failed
+  /// because the weight is of another kind.
   template <typename Kind>
   const Kind *findWeight(int64_t number, const char *kind) {
     const Kind *weight = std::get_if<Kind>(&program.weights[number]);
@@ -51,7 +52,8 @@ private:
     return weight;
   }
 
-  /// Row kernels only read weights and tables.
+  /// Returns the address that a row kernel is given for `argument`. Casting
+  /// `const` away is safe, since a row kernel only reads weights and tables.
   void *bindArgument(const KernelArgument &argument) {
     switch (argument.kind) {
     case KernelArgument::Kind::Buffer:
