@@ -83,8 +83,9 @@ struct RequestContext {
   /// The time for templates that show today's date.
   std::time_t now = 0;
   RequestLimits limits = {};
-  /// Charged with the request's work that may take long, which is that of its
-  /// grammars; if null, a meter of limits.grammarWork is used. Belongs to the
+  /// Charged with the request's work that may take long: that of its grammars
+  /// and of the chat template. If null, grammars have a meter of
+  /// limits.grammarWork, and the template its own limits alone. Belongs to the
   /// caller, who can tell from it whether parsing ended for that reason.
   WorkMeter *work = nullptr;
 };

@@ -98,11 +98,13 @@ static bool dropTextArguments(ordered_json &messages) {
 }
 
 static ApiExpected<std::string> render(const text::ChatTemplate &chat,
-                                       text::ChatInput &input) {
+                                       text::ChatInput &input,
+                                       WorkMeter *meter) {
   std::optional<std::string> raised;
-  Expected<std::string> prompt = chat.render(input, {}, &raised);
-  if (!prompt && dropTextArguments(input.messages))
-    return render(chat, input);
+  Expected<std::string> prompt = chat.render(input, {.meter = meter}, &raised);
+  const bool isOver = meter && meter->end() != WorkMeter::End::None;
+  if (!prompt && !isOver && dropTextArguments(input.messages))
+    return render(chat, input, meter);
   if (prompt)
     return prompt.take();
   return invalidField("messages", raised ? Status::error(*raised).message()
@@ -171,7 +173,8 @@ ApiExpected<Prompt> openai::readChatPrompt(const ordered_json &body,
   input.bosToken = model.bosToken();
   input.eosToken = model.eosToken();
   input.now = context.now;
-  ApiExpected<std::string> text = render((*chat)->compiled(), input);
+  ApiExpected<std::string> text =
+      render((*chat)->compiled(), input, context.work);
   if (!text)
     return text.error();
   if (last)

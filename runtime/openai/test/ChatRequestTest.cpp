@@ -63,6 +63,24 @@ TEST_F(ChatRequestTest, HasOpenAIsDefaults) {
   EXPECT_EQ(request.tools.choice, ToolUse::Choice::None);
 }
 
+/// The caller's meter ends a long rendering, once: what the template would do
+/// without the calls' arguments is not tried.
+TEST_F(ChatRequestTest, RenderingIsChargedToTheMeter) {
+  std::string messages = R"({"messages": [)";
+  for (int i = 0; i < 4000; ++i)
+    messages += R"({"role": "user", "content": "Hi"},)";
+  messages.back() = ']';
+  WorkMeter late({.time = std::chrono::nanoseconds(0)});
+  context.work = &late;
+  EXPECT_NE(refuse(messages + "}").find("it takes more than 0 s"),
+            std::string::npos);
+  EXPECT_EQ(late.end(), WorkMeter::End::Time);
+  WorkMeter enough({});
+  context.work = &enough;
+  accept(R"({"messages": [{"role": "user", "content": "Hi"}]})");
+  EXPECT_GT(enough.steps(), 0u);
+}
+
 TEST_F(ChatRequestTest, LimitsTheAnswer) {
   auto maxTokens = [&](const char *extra) {
     return accept(extra).requests[0].spec.maxTokens;

@@ -8,6 +8,8 @@
 #ifndef SLUICE_RUNTIME_TEXT_JINJA_RENDERLIMITS_H
 #define SLUICE_RUNTIME_TEXT_JINJA_RENDERLIMITS_H
 
+#include "runtime/base/WorkMeter.h"
+
 #include <cstddef>
 
 namespace sluice::text {
@@ -25,6 +27,9 @@ struct RenderLimits {
   size_t steps = 40'000'000;
   /// The bytes of all values that are made, whether still in use or not.
   size_t valueBytes = size_t(256) << 20;
+  /// If set, is charged with the steps, and so can end the rendering because it
+  /// takes too long or is not needed any more. Must outlive the rendering.
+  WorkMeter *meter = nullptr;
 };
 
 } // namespace sluice::text

@@ -16,6 +16,8 @@ void Runtime::step(size_t count) {
   if (count > limits.steps - steps)
     fail("rendering takes more than ", limits.steps, " steps");
   steps += count;
+  if (limits.meter && !limits.meter->charge(count))
+    fail(limits.meter->status().message());
 }
 
 void Runtime::stepSearch(std::string_view text, std::string_view pattern) {

@@ -56,6 +56,22 @@ TEST(Limits, OfSteps) {
         << source;
 }
 
+/// A caller's meter ends the rendering as well, and knows why.
+TEST(Limits, OfAMeter) {
+  const std::string source = "{% for i in range(50000) %}{% endfor %}";
+  WorkMeter unwanted({}, [] { return true; });
+  EXPECT_THAT(errorOf(source, {.meter = &unwanted}),
+              HasSubstr("nobody waits for it"));
+  EXPECT_EQ(unwanted.end(), WorkMeter::End::Unwanted);
+  WorkMeter late({.time = std::chrono::nanoseconds(0)});
+  EXPECT_THAT(errorOf(source, {.meter = &late}),
+              HasSubstr("it takes more than 0 s"));
+  EXPECT_EQ(late.end(), WorkMeter::End::Time);
+  WorkMeter enough({});
+  EXPECT_EQ(errorOf(source, {.meter = &enough}), "");
+  EXPECT_GT(enough.steps(), 50000u);
+}
+
 /// For templates that look back from every message, and templates that build
 /// the prompt themselves, steps and values grow with the conversation and not
 /// with its square.
