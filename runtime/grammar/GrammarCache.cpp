@@ -64,9 +64,14 @@ void GrammarCache::keep(const Key &key, const Expected<Grammar> &outcome) {
   std::lock_guard lock(mutex);
   if (locate(key) != entries.end())
     return; // another thread has compiled it meanwhile
-  held += entry.bytes;
-  entries.push_front(std::move(entry));
-  index.emplace(key.hash, entries.begin());
+  // What can fail for want of memory comes first: an entry without its place in
+  // the index could not be removed.
+  const size_t bytes = entry.bytes;
+  Entries made;
+  made.push_front(std::move(entry));
+  index.emplace(key.hash, made.begin());
+  entries.splice(entries.begin(), made);
+  held += bytes;
   while (held > maxBytes || entries.size() > maxEntries)
     dropLast();
 }

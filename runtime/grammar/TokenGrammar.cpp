@@ -121,8 +121,12 @@ void TokenGrammar::keep(const RulePlace &place, const Mask &mask) const {
   std::lock_guard<std::mutex> lock(mutex);
   if (entries.contains(place))
     return; // another thread was faster
-  byUse.push_front({place, mask});
-  entries.emplace(place, byUse.begin());
+  // What can fail for want of memory comes first: a mask without its place in
+  // the table could not be removed.
+  std::list<Entry> made;
+  made.push_front({place, mask});
+  entries.emplace(place, made.begin());
+  byUse.splice(byUse.begin(), made);
   held += cost(mask);
   while (held > cacheLimit) {
     held -= cost(byUse.back().mask);

@@ -235,7 +235,7 @@ void GrammarMasks::runSlow() {
     lock.lock();
     text.slowSteps += meter.steps();
     if (text.slowSteps > limits.slowSteps)
-      task->status = tooSlow(limits.slowSteps);
+      task->status = guarded([&] { return tooSlow(limits.slowSteps); });
     --text.slowRows;
     task->isMade = true;
     made.notify_all();
