@@ -411,7 +411,7 @@ LogicalResult StepBuilder::build(Operation *frame) {
     loc = step.getLoc();
     int64_t floats = target.getSampleFloats(widthOf(logits));
     Value parts = floats ? addBuffer(ValueDomain::Outputs, floats) : Value();
-    TaskSampleOp::create(b, loc, logits, parts, IntegerAttr());
+    TaskSampleOp::create(b, loc, logits, parts, ArrayAttr(), IntegerAttr());
   }
   placeholder->erase();
   step.setHiddenSize(hiddenSize);

@@ -11,6 +11,7 @@
 #include "sluice/Analysis/ClusterSpec.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -101,18 +102,40 @@ static std::string nameQuantization(const ExecutableDescriptor &executable) {
   return std::string(formatInfo(max->first).name);
 }
 
-/// Checks that the step's row kernels are functions of the type SluiceRowKernel
-/// (runtime/device/cpu/CpuProgramABI.h), so that the runtime can call them.
+/// Returns the kernels that the tasks of a step name.
+static SmallVector<KernelAttr> listKernels(StepOp step) {
+  SmallVector<KernelAttr> kernels;
+  for (Operation &op : step.getBody().front()) {
+    if (auto loop = dyn_cast<TaskRowsOp>(op); loop && loop.getKernelAttr())
+      kernels.push_back(loop.getKernelAttr());
+    else if (auto sample = dyn_cast<TaskSampleOp>(op))
+      llvm::append_range(kernels,
+                         sample.getKernels()->getAsRange<KernelAttr>());
+  }
+  return kernels;
+}
+
+/// Checks that the step's kernels exist, so that the runtime can call them: for
+/// a CPU functions of the type SluiceRowKernel
+/// (runtime/device/cpu/CpuProgramABI.h), for a GPU kernels (task.rows_c6).
 static Status checkKernels(StepOp step, const SymbolTable &symbols) {
   MLIRContext *context = step.getContext();
   Type pointer = LLVM::LLVMPointerType::get(context);
   Type index = IndexType::get(context);
   Type expected =
       FunctionType::get(context, {pointer, pointer, index, index}, {});
-  for (TaskRowsOp loop : step.getBody().getOps<TaskRowsOp>()) {
-    auto kernel = symbols.lookup<FunctionOpInterface>(*loop.getKernel());
+  for (KernelAttr name : listKernels(step)) {
+    if (name.isForGpu()) {
+      StringRef module = name.getFunction().getRootReference().getValue();
+      if (!symbols.lookup<gpu::GPUModuleOp>(module))
+        return failure("there is no gpu.module @", module.str(),
+                       " with the kernels of a step");
+      continue;
+    }
+    // It is a function: task.rows_c6.
+    auto kernel = symbols.lookup<FunctionOpInterface>(name.getName());
     if (kernel.getFunctionType() != expected || kernel.isExternal())
-      return failure("@", loop.getKernel()->str(),
+      return failure("@", name.getName().str(),
                      " is not a defined function of the type that the runtime "
                      "calls");
   }
@@ -129,13 +152,12 @@ static ProgramDescriptor describeProgram(ProgramOp program,
   ProgramDescriptor result;
   result.name = program.getCounterpart() ? program.getCounterpart()->str()
                                          : program.getSymName().str();
-  if (program.getCpu()) {
+  if (program.getCpu())
     result.cpu = stringifyCpuLevel(*program.getCpu()).str();
-    result.step =
-        buildStepPlan(symbols.lookup<StepOp>(program.getStep()), program);
-  } else {
+  else
     result.target = ProgramTarget::Cuda;
-  }
+  result.step =
+      buildStepPlan(symbols.lookup<StepOp>(program.getStep()), program);
   result.contextLength = program.getContextLength();
   result.vocabSize = program.getVocabSize();
   result.hiddenSize = program.getHiddenSize();
@@ -327,17 +349,15 @@ Expected<ExecutableDescriptor> sluice::buildDescriptor(ModuleOp module) {
   ExecutableDescriptor result;
   llvm::DenseMap<StringRef, int64_t> files = addFiles(module, result);
   SymbolTable symbols(module);
-  for (ProgramOp program : module.getOps<ProgramOp>()) {
-    if (!program.getCpu())
-      continue;
-    SLUICE_RETURN_IF_ERROR(
-        checkKernels(symbols.lookup<StepOp>(program.getStep()), symbols));
-    result.programs.push_back(describeProgram(program, symbols, files));
-  }
   // Programs for CPUs come first.
-  for (ProgramOp program : module.getOps<ProgramOp>())
-    if (!program.getCpu())
+  for (bool forCpu : {true, false})
+    for (ProgramOp program : module.getOps<ProgramOp>()) {
+      if (program.getCpu().has_value() != forCpu)
+        continue;
+      SLUICE_RETURN_IF_ERROR(
+          checkKernels(symbols.lookup<StepOp>(program.getStep()), symbols));
       result.programs.push_back(describeProgram(program, symbols, files));
+    }
   auto plans = module.getOps<DeploymentOp>();
   Expected<ExecutionPlan> plan =
       plans.empty() ? makeLocalPlan({result.programs.front().name})

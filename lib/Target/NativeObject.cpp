@@ -129,26 +129,21 @@ static std::vector<TableEntry> listRowKernels(ModuleOp kernels) {
   llvm::SetVector<StringRef> names;
   for (ir::StepOp step : kernels.getOps<ir::StepOp>())
     for (ir::TaskRowsOp loop : step.getBody().getOps<ir::TaskRowsOp>())
-      names.insert(*loop.getKernel());
+      if (ir::KernelAttr kernel = loop.getKernelAttr();
+          kernel && !kernel.isForGpu())
+        names.insert(kernel.getName());
   std::vector<TableEntry> table;
   for (StringRef name : names)
     table.push_back({name.str(), name.str()});
   return table;
 }
 
-/// Adds the tables of runtime/app/LinkedProgram.h: the row kernels, the
-/// programs for CUDA, and kernels for the emulator.
+/// Adds the tables of runtime/app/LinkedProgram.h: the row kernels for a CPU,
+/// and kernels for the emulator.
 static Status addTables(llvm::Module &module, ModuleOp kernels) {
   std::vector<TableEntry> rowKernels = listRowKernels(kernels);
-  std::vector<TableEntry> graphs, emulated;
+  std::vector<TableEntry> emulated;
   bool isEmulated = false;
-  for (ir::ProgramOp program : kernels.getOps<ir::ProgramOp>()) {
-    std::string name = program.getCounterpart()
-                           ? program.getCounterpart()->str()
-                           : program.getSymName().str();
-    if (!program.getCpu())
-      graphs.push_back({name, program.getStep().str()});
-  }
   for (gpu::GPUModuleOp of : kernels.getOps<gpu::GPUModuleOp>()) {
     if (of.getTargetsAttr())
       continue;
@@ -164,9 +159,8 @@ static Status addTables(llvm::Module &module, ModuleOp kernels) {
   for (const TableEntry &kernel : rowKernels)
     module.getFunction(kernel.function)
         ->setLinkage(llvm::GlobalValue::InternalLinkage);
-  if (Status status = addTable(module, "sluice_program_graph_table", graphs);
-      !status.ok() || !isEmulated)
-    return status;
+  if (!isEmulated)
+    return {};
   return addTable(module, "sluice_program_emulated_table", emulated);
 }
 
@@ -198,13 +192,15 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, modules);
 }
 
-/// Lowers the host's code. Kernels for chips are in the image.
+/// Lowers the host's code. Kernels for chips are in the image, and all else
+/// that the runtime knows of the model is in the descriptor.
 static LogicalResult lowerToLLVM(ModuleOp module) {
-  // Graphs refer to these kernels only by name.
-  for (auto kernels :
-       llvm::make_early_inc_range(module.getOps<gpu::GPUModuleOp>()))
-    if (kernels.getTargetsAttr())
-      kernels.erase();
+  for (Operation &op : llvm::make_early_inc_range(*module.getBody())) {
+    auto kernels = dyn_cast<gpu::GPUModuleOp>(op);
+    if (isa<ir::SluiceDialect>(op.getDialect()) ||
+        (kernels && kernels.getTargetsAttr()))
+      op.erase();
+  }
   PassManager passes(module.getContext());
   buildKernelsToLLVMPipeline(passes);
   return passes.run(module);
@@ -217,11 +213,6 @@ sluice::emitObject(ModuleOp kernels, const ProgramData &data,
   FirstError firstError(kernels.getContext());
   if (failed(lowerToLLVM(*lowered)))
     return firstError.status("lowering to LLVM IR failed");
-
-  // References to the model's files are in the descriptor now.
-  for (Operation &op : llvm::make_early_inc_range(*lowered->getBody()))
-    if (isa<ir::SluiceDialect>(op.getDialect()))
-      op.erase();
 
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module =

@@ -7,9 +7,11 @@
 
 #include "sluice/Target/StepLaunches.h"
 
-#include "GraphReplay.h"
 #include "StepWork.h"
+#include "runtime/device/cuda/GraphTasks.h"
 #include "runtime/program/DescribedProgram.h"
+
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
 #include "mlir/IR/SymbolTable.h"
 
@@ -53,21 +55,29 @@ static int64_t findMember(const ExecutableDescriptor &executable,
   return 0;
 }
 
-/// Returns the graph of the program, for CUDA, that the descriptor describes.
-static Expected<GraphOp> findGraph(ModuleOp module, const SymbolTable &symbols,
-                                   const ProgramDescriptor &descriptor) {
+/// Returns the step of the program, for CUDA, that the descriptor describes.
+static Expected<StepOp> findStep(ModuleOp module, const SymbolTable &symbols,
+                                 const ProgramDescriptor &descriptor) {
   for (ProgramOp program : module.getOps<ProgramOp>()) {
     if (program.getCpu())
       continue;
     StringRef name = program.getCounterpart() ? *program.getCounterpart()
                                               : program.getSymName();
-    if (name != descriptor.name)
-      continue;
-    if (auto graph = symbols.lookup<GraphOp>(program.getStep()))
-      return graph;
-    return failure("@", program.getStep().str(), " is no sluice.graph");
+    if (name == descriptor.name)
+      return symbols.lookup<StepOp>(program.getStep());
   }
   return failure("there is no program '", descriptor.name, "' for cuda");
+}
+
+/// Returns the layer of each task of the step's plan (StepPlanBuilder.h).
+static std::vector<std::optional<int64_t>> listLayers(StepOp step) {
+  std::vector<std::optional<int64_t>> layers;
+  for (TaskInterface task : step.getBody().getOps<TaskInterface>()) {
+    auto sample = dyn_cast<TaskSampleOp>(task.getOperation());
+    layers.insert(layers.end(), sample ? sample.getKernels()->size() : 1,
+                  task.getTaskLayer());
+  }
+  return layers;
 }
 
 /// Makes the context of a graph for steps of `rows` rows. Its addresses are
@@ -98,12 +108,10 @@ Expected<std::vector<StepLaunch>>
 sluice::listLaunches(ModuleOp kernels, const ExecutableDescriptor &executable,
                      const ProgramDescriptor &descriptor, int64_t rows) {
   SymbolTable symbols(kernels);
-  Expected<GraphOp> op = findGraph(kernels, symbols, descriptor);
-  if (!op)
-    return op.status();
+  Expected<StepOp> step = findStep(kernels, symbols, descriptor);
+  if (!step)
+    return step.status();
   cuda::CudaProgram program = cuda::describedProgram(descriptor, nullptr);
-  // The runtime requires this function; here the IR is replayed instead.
-  program.build = [](SluiceGraph *) {};
   Expected<cuda::GraphContext> context = makeContext(program, rows);
   if (!context)
     return context.status();
@@ -113,28 +121,24 @@ sluice::listLaunches(ModuleOp kernels, const ExecutableDescriptor &executable,
   if (descriptor.members > 1)
     context->group = &group;
 
-  SluiceGraph graph(*context, rows);
-  GraphReplay replay(symbols, graph);
+  cuda::StepGraph graph(*context, rows);
   std::vector<StepLaunch> launches;
   size_t work = 0;
-  StepPlace place = {rows, std::nullopt};
   // The nodes added since the last call belong to one piece of work.
-  auto add = [&](const StepWork &of) {
+  auto add = [&](const StepWork &of, std::optional<int64_t> layer) {
     for (size_t next = launches.size(); next < nodes.size(); ++next)
       launches.push_back({nodes[next], of.purpose, of.product, of.weightBytes,
-                          of.isGenerated, place.layer, work});
+                          of.isGenerated, layer, work});
     ++work;
   };
-  for (Operation &each : op->getBody().front()) {
-    if (auto layer = dyn_cast<GraphLayerOp>(each))
-      place.layer = layer.getIndex();
-    SLUICE_RETURN_IF_ERROR(replay.append(each));
-    if (nodes.size() > launches.size())
-      add(describeWork(each, {descriptor, program}, place));
+  for (auto [task, layer] : llvm::enumerate(listLayers(*step))) {
+    cuda::appendTask(graph, task);
+    if (!graph.failed() && nodes.size() > launches.size())
+      add(describeWork({descriptor, program}, {rows, task, layer}), layer);
   }
   SLUICE_RETURN_IF_ERROR(graph.finish());
   StepWork drawing;
   drawing.purpose = "drawing";
-  add(drawing);
+  add(drawing, std::nullopt);
   return launches;
 }

@@ -7,6 +7,8 @@
 
 #include "StepPlanBuilder.h"
 
+#include "runtime/device/cuda/kernels/OperandLayout.h"
+
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -20,6 +22,21 @@ device::RecordKind toKind(ValueDomain domain) {
   return domain == ValueDomain::Rows ? device::RecordKind::Rows
                                      : device::RecordKind::Outputs;
 }
+
+device::ProductGate toGate(ActivationKind kind) {
+  switch (kind) {
+  case ActivationKind::Silu:
+    return device::ProductGate::Silu;
+  case ActivationKind::GeluTanh:
+    return device::ProductGate::GeluTanh;
+  default:
+    llvm_unreachable("no target has products with such a gate");
+  }
+}
+
+static_assert(int(device::OperandRows::F32) == int(OperandFormat::F32) &&
+              int(device::OperandRows::Bf16) == int(OperandFormat::BF16) &&
+              int(device::OperandRows::F16) == int(OperandFormat::F16));
 
 /// Numbers the things that the tasks of a step refer to, and lists the tasks.
 class StepPlanBuilder {
@@ -36,7 +53,9 @@ public:
       if (buffer.getPlace())
         add(buffer);
     for (Operation &op : step.getBody().front())
-      if (isa<TaskInterface, BarrierOp>(op))
+      if (auto sample = dyn_cast<TaskSampleOp>(op))
+        addSample(sample);
+      else if (isa<TaskInterface, BarrierOp>(op))
         plan.tasks.push_back(describe(&op));
     return std::move(plan);
   }
@@ -59,7 +78,7 @@ private:
         .Case([&](TaskExchangeOp op) { return describe(op); })
         .Case([&](TaskCheckpointOp op) { return describe(op); })
         .Default([](Operation *) -> device::StepTask {
-          llvm_unreachable("no task that is planned for a CPU");
+          llvm_unreachable("all tasks are above");
         });
   }
 
@@ -69,13 +88,15 @@ private:
     return static_cast<int64_t>(cache.getDefiningOp<CacheOp>().getIndex());
   }
 
-  int64_t numberWeight(Value param, WeightUseKind use, bool transposed) const {
-    auto op = param.getDefiningOp<ParamOp>();
-    return weights.at(WeightUseAttr::get(op.getContext(), op.getWeightAttr(),
-                                         use, transposed, /*partner=*/{}));
+  /// Program_c12 says that the program has the use. Returns noOperand for a
+  /// null value.
+  int64_t numberWeight(TaskInterface task, Value weight) const {
+    return weight ? weights.at(getWeightUse(task, weight)) : device::noOperand;
   }
 
-  device::KernelArgument describeArgument(Value operand) const {
+  /// Describes an operand of a row loop.
+  device::KernelArgument describeArgument(TaskRowsOp task,
+                                          Value operand) const {
     using Kind = device::KernelArgument::Kind;
     if (isa<BufferType>(operand.getType()))
       return {Kind::Buffer, number(operand)};
@@ -83,11 +104,34 @@ private:
       return {
           Kind::RopeTable,
           ropeTables.at(operand.getDefiningOp<RopeTableOp>().getParameters())};
-    bool isVector = cast<RankedTensorType>(operand.getType()).getRank() == 1;
-    return {Kind::Weight,
-            numberWeight(operand,
-                         isVector ? WeightUseKind::Vector : WeightUseKind::Rows,
-                         /*transposed=*/false)};
+    return {Kind::Weight, numberWeight(task, operand)};
+  }
+
+  /// Describes a parameter of a row loop's kernel on a GPU, but for the first.
+  device::KernelArgument describeArgument(TaskRowsOp task,
+                                          KernelParameter parameter) const {
+    using Kind = device::KernelArgument::Kind;
+    Value operand = task->getOperand(parameter.operand);
+    auto part = [&](int64_t (*getOffset)(int64_t)) {
+      int64_t width = cast<BufferType>(operand.getType()).getWidth();
+      return device::KernelArgument{Kind::Buffer, number(operand),
+                                    getOffset(width)};
+    };
+    switch (parameter.kind) {
+    case KernelParameter::Kind::Count:
+      llvm_unreachable("the runtime adds it");
+    case KernelParameter::Kind::Operand:
+      return describeArgument(task, operand);
+    case KernelParameter::Kind::OperandSums:
+      return part(cuda::operandSumsOffset);
+    case KernelParameter::Kind::OperandScales:
+      return part(cuda::operandScalesOffset);
+    case KernelParameter::Kind::Positions:
+      return {Kind::Positions};
+    case KernelParameter::Kind::OutputRows:
+      return {Kind::OutputRows};
+    }
+    llvm_unreachable("covered switch");
   }
 
   int64_t numberKernel(StringRef name) {
@@ -98,26 +142,87 @@ private:
     return place->second;
   }
 
-  device::RowLoopTask describe(TaskRowsOp task) {
-    device::RowLoopTask loop = {
-        toKind(task.getDomain()), numberKernel(*task.getKernel()), {}};
-    for (Value operand : task->getOperands())
-      loop.arguments.push_back(describeArgument(operand));
+  device::RowLoopTask makeLoop(ValueDomain domain, KernelAttr kernel) {
+    return {toKind(domain),
+            numberKernel(kernel.getName()),
+            {},
+            kernel.getThreads(),
+            kernel.getBlocks()};
+  }
+
+  device::StepTask describe(TaskRowsOp task) {
+    KernelAttr kernel = task.getKernelAttr();
+    if (!kernel)
+      return describeRuntime(task);
+    device::RowLoopTask loop = makeLoop(task.getDomain(), kernel);
+    if (!kernel.isForGpu()) {
+      for (Value operand : task->getOperands())
+        loop.arguments.push_back(describeArgument(task, operand));
+      return loop;
+    }
+    SmallVector<KernelParameter> parameters = getKernelParameters(task);
+    // The runtime adds the first one, the number of rows.
+    for (const KernelParameter &parameter : llvm::drop_begin(parameters))
+      loop.arguments.push_back(describeArgument(task, parameter));
     return loop;
+  }
+
+  /// Describes a row loop that the runtime of a GPU does by itself.
+  device::StepTask describeRuntime(TaskRowsOp task) {
+    auto input = [&] { return number(task.getReads().front()); };
+    auto output = [&] { return number(task.getWrites().front()); };
+    return llvm::TypeSwitch<Operation *, device::StepTask>(
+               &task.getBody().front().front())
+        .Case([&](ReceivedRowsOp) { return device::ReceiveTask{output()}; })
+        .Case([&](SendRowsOp) { return device::SendTask{input()}; })
+        .Case([&](EmbedOp op) {
+          return device::EmbedTask{
+              numberWeight(task, task.getWeight(op.getTable())),
+              op.getBy() == EmbedIndex::Position, output()};
+        })
+        .Case([&](ToOperandOp op) {
+          return device::OperandTask{
+              toKind(task.getDomain()),
+              static_cast<device::OperandRows>(op.getOperand().getFormat()),
+              input(), output()};
+        })
+        .Default([](Operation *) -> device::StepTask {
+          llvm_unreachable("the runtime does no other op by itself");
+        });
+  }
+
+  /// Adds the tasks that find the tokens of the greatest logits.
+  void addSample(TaskSampleOp task) {
+    using Argument = device::KernelArgument;
+    Argument tokens = {Argument::Kind::GreedyTokens};
+    Argument found = {Argument::Kind::Buffer, number(task.getLogits())};
+    ArrayAttr kernels = *task.getKernels();
+    for (auto kernel : kernels.getAsRange<KernelAttr>()) {
+      device::RowLoopTask loop = makeLoop(ValueDomain::Outputs, kernel);
+      // One that is not the last leaves its results in the parts.
+      Argument result = tokens;
+      if (task.getParts() && found.index == number(task.getLogits()))
+        result = {Argument::Kind::Buffer, number(task.getParts())};
+      loop.arguments = {found, result};
+      found = result;
+      plan.tasks.push_back(std::move(loop));
+    }
   }
 
   device::ProductTask describe(TaskProductOp task) {
     device::ProductTask product;
     product.kind = toKind(task.getDomain());
     product.input = number(task.getInput());
-    product.weight = numberWeight(task.getWeight(), WeightUseKind::Linear,
-                                  task.getTransposed());
-    if (Value bias = task.getBias())
-      product.bias = numberWeight(bias, WeightUseKind::Vector,
-                                  /*transposed=*/false);
+    product.weight = numberWeight(task, task.getWeight());
+    product.bias = numberWeight(task, task.getBias());
     product.output = number(task.getOutput());
     product.firstColumn = task.getFirstColumn();
     product.endColumn = task.getEndColumn();
+    if (std::optional<ActivationKind> gate = task.getGate())
+      product.gate = toGate(*gate);
+    product.partnerBias = numberWeight(task, task.getPartnerBias());
+    if (Value residual = task.getResidual())
+      product.residual = number(residual);
     return product;
   }
 

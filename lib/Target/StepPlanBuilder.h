@@ -13,8 +13,10 @@
 
 namespace sluice {
 
-/// Returns the step of a CPU's program in the form that its executor uses.
-/// Weights, caches and rope tables are numbered as in `program`.
+/// Returns the step of a program in the form that its executor uses. Weights,
+/// caches and rope tables are numbered as in `program`. Each op that is a task
+/// or barrier becomes one task, in order, and a `sluice.task.sample` one for
+/// each of its kernels.
 device::StepPlan buildStepPlan(ir::StepOp step, ir::ProgramOp program);
 
 } // namespace sluice

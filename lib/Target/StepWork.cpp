@@ -1,4 +1,4 @@
-//===- StepWork.cpp - the purpose of each op of a GPU's step --------------===//
+//===- StepWork.cpp - the purpose of each task of a GPU's step ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,11 +12,9 @@
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
 
-using namespace mlir;
 using namespace sluice;
-using namespace sluice::ir;
+using llvm::SmallVector;
 
 namespace {
 
@@ -26,17 +24,26 @@ public:
       : descriptor(weights.descriptor), program(weights.program), place(place) {
   }
 
-  StepWork read(Operation &op);
+  StepWork read();
 
 private:
-  void readLaunch(LaunchKernelOp op);
-  void readEmbed(GraphEmbedOp op);
-  void readOperand(GraphOperandOp op);
-  void readLinear(GraphLinearOp op);
+  void read(const device::RowLoopTask &task);
+  void read(const device::ProductTask &task);
+  void read(const device::AppendTask &) { work.purpose = "keys and values"; }
+  void read(const device::AttendTask &) { work.purpose = "attention"; }
+  void read(const device::ExchangeTask &task);
+  void read(const device::CheckpointTask &) { work.purpose = "checkpoint"; }
+  void read(const device::BarrierTask &) {}
+  void read(const device::EmbedTask &task);
+  void read(const device::OperandTask &task);
+  void read(const device::ReceiveTask &) {
+    work.purpose = "rows for the group";
+  }
+  void read(const device::SendTask &) {}
 
   std::string nameOf(int64_t weight) const;
-  std::string nameOf(GraphLinearOp product) const;
-  cuda::WeightSpec specOf(GraphLinearOp product) const;
+  std::string nameOf(const device::ProductTask &product) const;
+  cuda::WeightSpec specOf(const device::ProductTask &product) const;
   uint64_t vectorBytes(int64_t weight) const;
 
   const ProgramDescriptor &descriptor;
@@ -46,15 +53,6 @@ private:
 };
 
 } // namespace
-
-/// Returns the number of the vector at the address, or nothing if the address
-/// is null or that of other memory.
-static std::optional<int64_t> getVector(Value address) {
-  auto op = address ? address.getDefiningOp<GraphAddressOp>() : nullptr;
-  if (!op || op.getMemory() != GraphMemory::Vector)
-    return std::nullopt;
-  return int64_t(*op.getIndex()); // graph_address_c1
-}
 
 //===----------------------------------------------------------------------===//
 // Weights
@@ -66,23 +64,21 @@ std::string WorkReader::nameOf(int64_t weight) const {
 
 /// Returns the name of the product's weight, with its partner if it has one,
 /// and with its range of columns if these are not all.
-std::string WorkReader::nameOf(GraphLinearOp product) const {
-  auto weight = int64_t(product.getWeight());
-  std::string name = nameOf(weight);
-  int64_t partner = descriptor.weights[size_t(weight)].partner;
+std::string WorkReader::nameOf(const device::ProductTask &product) const {
+  std::string name = nameOf(product.weight);
+  int64_t partner = descriptor.weights[size_t(product.weight)].partner;
   if (partner >= 0)
     name += "+" + nameOf(partner);
-  auto begin = int64_t(product.getBegin()), end = int64_t(product.getEnd());
+  int64_t begin = product.firstColumn, end = product.endColumn;
   if (begin != 0 || end != specOf(product).outFeatures)
     name += "[" + std::to_string(begin) + ":" + std::to_string(end) + "]";
   return name;
 }
 
-cuda::WeightSpec WorkReader::specOf(GraphLinearOp product) const {
-  // By program_c12 it is a linear weight, and the runtime has checked that it
-  // has a layout.
-  return *cuda::weightSpec(std::get<cuda::LinearWeight>(
-      program.weights[size_t(product.getWeight())]));
+cuda::WeightSpec WorkReader::specOf(const device::ProductTask &product) const {
+  // The runtime has appended the product, so it is a linear weight.
+  return *cuda::weightSpec(
+      std::get<cuda::LinearWeight>(program.weights[size_t(product.weight)]));
 }
 
 uint64_t WorkReader::vectorBytes(int64_t weight) const {
@@ -93,17 +89,17 @@ uint64_t WorkReader::vectorBytes(int64_t weight) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Ops
+// Tasks
 //===----------------------------------------------------------------------===//
 
 /// Names only the vectors that the kernel reads. The kernel's name says what it
 /// does with them.
-void WorkReader::readLaunch(LaunchKernelOp op) {
+void WorkReader::read(const device::RowLoopTask &task) {
   work.isGenerated = true;
   llvm::SetVector<int64_t> vectors;
-  for (Value word : op.getWords())
-    if (std::optional<int64_t> vector = getVector(word))
-      vectors.insert(*vector);
+  for (const device::KernelArgument &argument : task.arguments)
+    if (argument.kind == device::KernelArgument::Kind::Weight)
+      vectors.insert(argument.index);
   SmallVector<std::string> names;
   for (int64_t vector : vectors) {
     names.push_back(nameOf(vector));
@@ -112,65 +108,64 @@ void WorkReader::readLaunch(LaunchKernelOp op) {
   work.purpose = llvm::join(names, ", ");
 }
 
+void WorkReader::read(const device::ExchangeTask &task) {
+  work.purpose = task.operation == device::ExchangeTask::Operation::Sum
+                     ? "sum of the group"
+                     : "columns of the group";
+}
+
 /// Counts the bytes of the rows that are looked up. A table's rows are stored
 /// as columns of tiles.
-void WorkReader::readEmbed(GraphEmbedOp op) {
-  auto weight = int64_t(op.getWeight());
+void WorkReader::read(const device::EmbedTask &task) {
   const auto &table =
-      std::get<cuda::TableWeight>(program.weights[size_t(weight)]);
+      std::get<cuda::TableWeight>(program.weights[size_t(task.table)]);
   cuda::WeightSpec spec = *cuda::weightSpec(cuda::tilesOf(table));
   int64_t tileRow = cuda::tileBytes(spec.kind) / cuda::tileColumns;
   work.weightBytes =
       uint64_t(place.rows * tileRow *
                cuda::unitsOf(spec.kind, int32_t(spec.inFeatures)));
-  work.purpose = "rows of " + nameOf(weight);
+  work.purpose = "rows of " + nameOf(task.table);
 }
 
-void WorkReader::readOperand(GraphOperandOp op) {
+void WorkReader::read(const device::OperandTask &task) {
   SmallVector<std::string> products;
-  for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
-    if (auto product = dyn_cast<GraphLinearOp>(next);
-        product && product.getOperand() == op.getOutput())
-      products.push_back(nameOf(product));
+  for (const device::StepTask &next :
+       llvm::drop_begin(program.step.tasks, place.task + 1))
+    if (const auto *product = std::get_if<device::ProductTask>(&next);
+        product && product->input == task.output)
+      products.push_back(nameOf(*product));
   work.purpose = "operand of " + llvm::join(products, ", ");
 }
 
-void WorkReader::readLinear(GraphLinearOp op) {
-  cuda::WeightSpec spec = specOf(op);
-  int64_t columns = int64_t(op.getEnd()) - int64_t(op.getBegin());
+void WorkReader::read(const device::ProductTask &task) {
+  cuda::WeightSpec spec = specOf(task);
+  int64_t columns = task.endColumn - task.firstColumn;
   int64_t tiles = cuda::columnTiles({spec.kind, columns, 0, spec.gated});
   work.weightBytes =
       uint64_t(tiles * cuda::tileBytes(spec.kind) *
                cuda::unitsOf(spec.kind, int32_t(spec.inFeatures)));
-  work.product = work.purpose = nameOf(op);
-  if (std::optional<ActivationKind> gate = op.getGate())
-    work.purpose += ", " + stringifyActivationKind(*gate).str();
-  for (Value bias : {op.getBias(), op.getPartnerBias()})
-    if (std::optional<int64_t> vector = getVector(bias))
+  work.product = work.purpose = nameOf(task);
+  if (task.gate == device::ProductGate::Silu)
+    work.purpose += ", silu";
+  else if (task.gate == device::ProductGate::GeluTanh)
+    work.purpose += ", gelu_tanh";
+  for (int64_t bias : {task.bias, task.partnerBias})
+    if (bias != device::noOperand)
       work.weightBytes +=
-          vectorBytes(*vector) * uint64_t(columns) / uint64_t(spec.outFeatures);
-  if (op.getBias())
+          vectorBytes(bias) * uint64_t(columns) / uint64_t(spec.outFeatures);
+  if (task.bias != device::noOperand)
     work.purpose += ", bias";
-  if (op.getResidual())
+  if (task.residual != device::noOperand)
     work.purpose += ", residual";
 }
 
-StepWork WorkReader::read(Operation &op) {
-  llvm::TypeSwitch<Operation *>(&op)
-      .Case([&](LaunchKernelOp op) { readLaunch(op); })
-      .Case([&](GraphEmbedOp op) { readEmbed(op); })
-      .Case([&](GraphOperandOp op) { readOperand(op); })
-      .Case([&](GraphLinearOp op) { readLinear(op); })
-      .Case([&](GraphAppendOp) { work.purpose = "keys and values"; })
-      .Case([&](GraphAttendOp) { work.purpose = "attention"; })
-      .Case([&](GraphReceiveOp) { work.purpose = "rows for the group"; })
-      .Case([&](GraphAllReduceOp) { work.purpose = "sum of the group"; })
-      .Case([&](GraphAllGatherOp) { work.purpose = "columns of the group"; })
-      .Case([&](GraphCheckpointOp) { work.purpose = "checkpoint"; });
+StepWork WorkReader::read() {
+  std::visit([this](const auto &task) { read(task); },
+             program.step.tasks[place.task]);
   return work;
 }
 
-StepWork sluice::describeWork(Operation &op, const WorkWeights &weights,
+StepWork sluice::describeWork(const WorkWeights &weights,
                               const StepPlace &place) {
-  return WorkReader(weights, place).read(op);
+  return WorkReader(weights, place).read();
 }

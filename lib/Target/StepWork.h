@@ -10,15 +10,13 @@
 
 #include "runtime/device/cuda/CudaProgram.h"
 #include "runtime/program/ProgramDescriptor.h"
-#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
 #include <optional>
 #include <string>
 
 namespace sluice {
 
-/// Describes an op that appends work to a `sluice.graph`. The fields are those
-/// of StepLaunch.
+/// Describes a task of a step on a GPU. The fields are those of StepLaunch.
 struct StepWork {
   std::string purpose;
   std::string product;
@@ -26,23 +24,23 @@ struct StepWork {
   bool isGenerated = false;
 };
 
-/// The weights of a graph's program, in two forms: with the names of the
-/// descriptor, and with their layout on the device.
+/// A GPU's program in two forms: with the names of the descriptor, and with the
+/// weights' layout on the device.
 struct WorkWeights {
   const ProgramDescriptor &descriptor;
   const cuda::CudaProgram &program;
 };
 
-/// The position of an op in a step.
+/// The position of a task in a step.
 struct StepPlace {
   int64_t rows; ///< the rows of the step
+  size_t task;  ///< the task's number in the program's plan
   std::optional<int64_t> layer;
 };
 
-/// Describes an op's work. Names of weights leave out the parts that all
+/// Describes a task's work. Names of weights leave out the parts that all
 /// weights of a layer share: "attn_q" for "blk.3.attn_q.weight".
-StepWork describeWork(mlir::Operation &op, const WorkWeights &weights,
-                      const StepPlace &place);
+StepWork describeWork(const WorkWeights &weights, const StepPlace &place);
 
 } // namespace sluice
 

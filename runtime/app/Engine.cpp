@@ -85,8 +85,7 @@ Status Engine::checkOptions() const {
 Expected<DeviceFinding> Engine::findDevice(int64_t gpu) {
   const DeviceOption option = settings.device;
   const bool forCpu = described.isFor(ProgramTarget::Cpu);
-  const bool forGpus =
-      described.isFor(ProgramTarget::Cuda) && !image.graphs.empty();
+  const bool forGpus = described.isFor(ProgramTarget::Cuda);
   if (option == DeviceOption::Cuda && !forGpus)
     return failure("--device cuda: this program has no code for a GPU: compile "
                    "it with --target cpu,cuda");
@@ -207,7 +206,6 @@ Expected<LocalStage> Engine::loadStage(std::string_view name,
     return loadCpuStage(name, team, nullptr, group);
   GpuStageOptions options;
   options.search = {image.executable, settings.modelDir};
-  options.graphs = image.graphs;
   options.image = image.cudaImage;
   options.cacheKind = gpuCacheKind(settings.cacheType);
   options.fastMathBatch = settings.fastMathBatch;

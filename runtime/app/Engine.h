@@ -38,8 +38,7 @@ struct ProgramImage {
   std::string_view descriptor;
   std::span<const uint8_t> tokenizer;               // empty: none
   std::span<const SluiceRowKernelEntry> rowKernels; // of programs for a CPU
-  std::span<const SluiceGraphEntry> graphs;         // empty: none for a GPU
-  std::span<const uint8_t> cudaImage;               // their kernels
+  std::span<const uint8_t> cudaImage;               // of programs for a GPU
   std::string executable; // path of the running program
 };
 

@@ -73,18 +73,10 @@ Status makeWeights(RandomWeights &weights, const ProgramDescriptor &program,
 }
 
 /// `files` may be null for a program of shapes without numbers.
-Expected<cuda::CudaProgram> programFor(const ProgramDescriptor &descriptor,
-                                       const GpuStageOptions &options,
-                                       const MappedModelFiles *files) {
-  auto entry = std::find_if(options.graphs.begin(), options.graphs.end(),
-                            [&](const SluiceGraphEntry &each) {
-                              return each.name == descriptor.name;
-                            });
-  if (entry == options.graphs.end())
-    return failure("the executable has no GPU code of program '",
-                   descriptor.name, "'");
+cuda::CudaProgram programFor(const ProgramDescriptor &descriptor,
+                             const GpuStageOptions &options,
+                             const MappedModelFiles *files) {
   cuda::CudaProgram program = cuda::describedProgram(descriptor, files);
-  program.build = entry->build;
   program.image = options.image;
   if (!files || !options.randomSeed)
     return program;
@@ -181,23 +173,20 @@ Expected<cuda::MemoryNeed>
 GpuChoice::memoryNeed(const ProgramDescriptor &descriptor,
                       const GpuStageOptions &options,
                       const device::StepLimits &needs, bool exact) {
-  Expected<cuda::CudaProgram> program =
-      programFor(descriptor, options, nullptr);
-  if (!program)
-    return program.status();
+  cuda::CudaProgram program = programFor(descriptor, options, nullptr);
   const cuda::CudaExecutorLimits limits = limitsOf(needs, options);
   if (exact) {
     Expected<std::shared_ptr<cuda::Device>> on = device(0);
     if (!on)
       return on.status();
-    return cuda::CudaExecutor::memoryNeed(*on, program.take(), limits);
+    return cuda::CudaExecutor::memoryNeed(*on, std::move(program), limits);
   }
   Expected<cuda::CudaExecutorLimits> resolved =
-      cuda::resolveLimits(*program, limits);
+      cuda::resolveLimits(program, limits);
   if (!resolved)
     return resolved.status();
   Expected<cuda::MemoryPlan> plan =
-      cuda::MemoryPlan::make(*program, *resolved, 0);
+      cuda::MemoryPlan::make(program, *resolved, 0);
   if (!plan)
     return plan.status();
   return cuda::MemoryNeed(*plan);
@@ -230,22 +219,16 @@ Expected<LocalStage> GpuChoice::load(const ExecutableDescriptor &executable,
   if (!opened)
     return opened.status();
   files.push_back(opened.take());
-  Expected<cuda::CudaProgram> program =
-      programFor(descriptor, options, &files.back());
-  if (!program)
-    return program.status();
+  cuda::CudaProgram program = programFor(descriptor, options, &files.back());
   Expected<std::shared_ptr<cuda::Device>> on = device(options.gpu);
   if (!on)
     return on.status();
-  LocalStage stage = {program->hasEmbedding,
-                      program->hasOutput,
-                      program->hiddenSize,
-                      program->contextLength,
-                      nullptr,
-                      nullptr};
+  LocalStage stage = {
+      program.hasEmbedding,  program.hasOutput, program.hiddenSize,
+      program.contextLength, nullptr,           nullptr};
   // The memory that is planned for this stage and not allocated yet.
   auto planned = std::make_shared<cuda::MemoryNeed>();
-  auto shared = std::make_shared<cuda::CudaProgram>(program.take());
+  auto shared = std::make_shared<cuda::CudaProgram>(std::move(program));
   stage.plan = [=, this,
                 device = *on](const device::StepLimits &needs) -> Status {
     Expected<cuda::MemoryNeed> need = cuda::CudaExecutor::memoryNeed(

@@ -19,7 +19,6 @@ namespace sluice::app {
 
 struct GpuStageOptions {
   FileSearch search;
-  std::span<const SluiceGraphEntry> graphs;
   std::span<const uint8_t> image;
   cuda::CacheKind cacheKind = cuda::CacheKind::F16;
   bool fastMathBatch = false;         // see cuda::CudaExecutorLimits

@@ -19,7 +19,7 @@ using namespace sluice::app;
 Expected<std::optional<GpuInfo>> app::gatherGpuInfo(
     const ProgramImage &image, const ExecutableDescriptor &executable,
     const EngineOptions &options, const device::StepLimits &limits) {
-  if (!executable.isFor(ProgramTarget::Cuda) || image.graphs.empty())
+  if (!executable.isFor(ProgramTarget::Cuda))
     return std::optional<GpuInfo>();
   GpuInfo info;
   info.chips = cuda::chipsOf(image.cudaImage);
@@ -33,7 +33,6 @@ Expected<std::optional<GpuInfo>> app::gatherGpuInfo(
       info.device = *name;
   }
   GpuStageOptions stage;
-  stage.graphs = image.graphs;
   stage.image = image.cudaImage;
   stage.cacheKind = gpuCacheKind(options.cacheType);
   stage.fastMathBatch = options.fastMathBatch;

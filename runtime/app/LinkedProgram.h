@@ -15,7 +15,6 @@
 #define SLUICE_RUNTIME_APP_LINKEDPROGRAM_H
 
 #include "runtime/device/cpu/CpuProgramABI.h"
-#include "runtime/device/cuda/CudaProgramABI.h"
 
 #include <cstdint>
 
@@ -35,12 +34,8 @@ extern const uint64_t sluice_program_tokenizer_size;
 extern const SluiceRowKernelEntry sluice_row_kernel_table[];
 extern const uint64_t sluice_row_kernel_table_size; // entries
 
-/// The executable's programs for GPUs, one entry each, in the descriptor's
-/// order (runtime/device/cuda/CudaProgramABI.h). The image contains the kernels
-/// that they launch, as a fat binary aligned to 16 bytes. The sizes are 0 if
-/// there are none.
-extern const SluiceGraphEntry sluice_program_graph_table[];
-extern const uint64_t sluice_program_graph_table_size; // entries
+/// The generated kernels of the executable's programs for GPUs, as a fat binary
+/// aligned to 16 bytes. The size is 0 if there are none.
 extern const uint8_t sluice_program_cuda_image[];
 extern const uint64_t sluice_program_cuda_image_size; // bytes
 

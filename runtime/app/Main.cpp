@@ -68,7 +68,6 @@ int main(int argc, char **argv) {
       reinterpret_cast<const uint8_t *>(sluice_program_tokenizer),
       sluice_program_tokenizer_size};
   image.rowKernels = {sluice_row_kernel_table, sluice_row_kernel_table_size};
-  image.graphs = {sluice_program_graph_table, sluice_program_graph_table_size};
   image.cudaImage = {sluice_program_cuda_image, sluice_program_cuda_image_size};
   image.executable = executablePath(argc > 0 ? argv[0] : "");
   return app::runProgram(image, argc, argv);

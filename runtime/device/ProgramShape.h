@@ -59,8 +59,7 @@ struct ProgramShape {
   std::vector<CacheShape> caches;    ///< one for each layer that attends
   std::vector<RopeTable> ropeTables; ///< numbered as in the program
 
-  /// The tasks of a step. A program for a GPU has another form of plan, and
-  /// this one has no tasks.
+  /// The tasks of a step.
   StepPlan step;
 
   /// Checks the sizes that matter to the executors of every device. Errors: a

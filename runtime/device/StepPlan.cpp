@@ -7,6 +7,7 @@
 
 #include "runtime/device/ProgramShape.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace sluice;
@@ -18,6 +19,8 @@ constexpr int64_t placeUnit = 16; // floats
 /// Far above any model, and low enough that a sum of two does not overflow.
 constexpr int64_t maxFloats = int64_t{1} << 40;
 constexpr int64_t maxHeads = 1 << 16;
+constexpr int64_t maxThreads = 1024;   // of a block
+constexpr int64_t maxBlocks = 1 << 16; // for a record
 
 /// Checks a program's plan and keeps the first error.
 class PlanChecker {
@@ -28,6 +31,9 @@ public:
   Status check() {
     for (size_t i = 0; i < plan.buffers.size(); ++i)
       checkBuffer(plan.buffers[i], i);
+    for (const std::string &name : plan.kernelNames)
+      if (name.starts_with("sluice_"))
+        fail("the row kernel ", name, " has the name of one of the runtime's");
     for (const PlannedAttention &attention : plan.attentions)
       checkAttention(attention);
     for (; task < plan.tasks.size() && status.ok(); ++task)
@@ -99,16 +105,27 @@ private:
                " floats, not ", floats);
   }
 
+  void checkBufferArgument(const KernelArgument &argument, RecordKind kind) {
+    // A loop over outputs may select its records from those of rows.
+    if (!checkIndex("buffer", argument.index, plan.buffers.size()) ||
+        (kind == RecordKind::Rows &&
+         !findBuffer(argument.index, RecordKind::Rows)))
+      return;
+    int64_t floats = plan.buffers[argument.index].floats;
+    if (argument.part < 0 || argument.part >= floats)
+      failTask("a part begins at float ", argument.part, " of ", floats);
+  }
+
   void checkTask(const RowLoopTask &loop) {
     checkIndex("kernel", loop.kernel, plan.kernelNames.size());
+    if (loop.threads < 0 || loop.threads > maxThreads || loop.blocks < 0 ||
+        loop.blocks > maxBlocks || (loop.threads == 0) != (loop.blocks == 0))
+      failTask(loop.blocks, " blocks of ", loop.threads,
+               " threads cannot be launched");
     for (const KernelArgument &argument : loop.arguments)
       switch (argument.kind) {
       case KernelArgument::Kind::Buffer:
-        // A loop over outputs may select its records from those of rows.
-        if (loop.kind == RecordKind::Rows)
-          findBuffer(argument.index, RecordKind::Rows);
-        else
-          checkIndex("buffer", argument.index, plan.buffers.size());
+        checkBufferArgument(argument, loop.kind);
         break;
       case KernelArgument::Kind::Weight:
         checkIndex("weight", argument.index, size_t(weights));
@@ -116,20 +133,34 @@ private:
       case KernelArgument::Kind::RopeTable:
         checkIndex("rope table", argument.index, program.ropeTables.size());
         break;
+      case KernelArgument::Kind::Positions:
+        break;
+      case KernelArgument::Kind::OutputRows:
+      case KernelArgument::Kind::GreedyTokens:
+        if (loop.kind != RecordKind::Outputs || !program.hasOutput)
+          failTask("a loop that is not over outputs is given their rows or "
+                   "tokens");
+        break;
       }
   }
 
   void checkTask(const ProductTask &product) {
     findBuffer(product.input, product.kind);
     checkIndex("weight", product.weight, size_t(weights));
-    if (product.bias != noOperand)
-      checkIndex("weight", product.bias, size_t(weights));
+    for (int64_t bias : {product.bias, product.partnerBias})
+      if (bias != noOperand)
+        checkIndex("weight", bias, size_t(weights));
+    if (product.partnerBias != noOperand &&
+        (product.bias == noOperand || product.gate == ProductGate::None))
+      failTask("the partner has a bias, and the gate has none");
     if (product.firstColumn < 0 || product.endColumn > maxFloats ||
         product.firstColumn >= product.endColumn)
       return failTask("columns ", product.firstColumn, " to ",
                       product.endColumn, " are none");
-    checkWidth(product.output, product.kind,
-               product.endColumn - product.firstColumn);
+    int64_t columns = product.endColumn - product.firstColumn;
+    checkWidth(product.output, product.kind, columns);
+    if (product.residual != noOperand)
+      checkWidth(product.residual, product.kind, columns);
   }
 
   /// Returns the floats of all heads of a cache, or 0 after an error.
@@ -184,6 +215,30 @@ private:
 
   void checkTask(const BarrierTask &) {}
 
+  void checkTask(const EmbedTask &embed) {
+    checkIndex("weight", embed.table, size_t(weights));
+    findBuffer(embed.output, RecordKind::Rows);
+    if (!embed.byPosition && !program.hasEmbedding)
+      failTask("looks up tokens of a program that has none");
+  }
+
+  void checkTask(const OperandTask &operand) {
+    findBuffer(operand.input, operand.kind);
+    findBuffer(operand.output, operand.kind);
+  }
+
+  void checkTask(const ReceiveTask &receive) {
+    if (program.hasEmbedding)
+      return failTask("receives rows of a program that begins with tokens");
+    checkWidth(receive.output, RecordKind::Rows, program.hiddenSize);
+  }
+
+  void checkTask(const SendTask &send) {
+    if (program.hasOutput)
+      return failTask("sends rows of a program that ends with logits");
+    checkWidth(send.input, RecordKind::Rows, program.hiddenSize);
+  }
+
   const ProgramShape &program;
   const StepPlan &plan;
   const int64_t weights;
@@ -192,6 +247,27 @@ private:
 };
 
 } // namespace
+
+RecordKind device::recordKindOf(const StepTask &task) {
+  return std::visit(
+      [](const auto &each) {
+        if constexpr (requires { each.kind; })
+          return each.kind;
+        else
+          return RecordKind::Rows;
+      },
+      task);
+}
+
+bool StepPlan::findsTokens() const {
+  auto findsToken = [](const KernelArgument &argument) {
+    return argument.kind == KernelArgument::Kind::GreedyTokens;
+  };
+  return std::ranges::any_of(tasks, [&](const StepTask &task) {
+    const auto *loop = std::get_if<RowLoopTask>(&task);
+    return loop && std::ranges::any_of(loop->arguments, findsToken);
+  });
+}
 
 Status device::checkStepPlan(const ProgramShape &program, int64_t weights) {
   return PlanChecker(program, weights).check();

@@ -58,20 +58,45 @@ struct PlannedAttention {
 
 /// An operand of a row kernel, which receives a pointer to it.
 struct KernelArgument {
-  enum class Kind : uint8_t { Buffer, Weight, RopeTable };
+  enum class Kind : uint8_t {
+    Buffer,
+    Weight,
+    RopeTable, ///< for a GPU: its cosines and sines, [position][rotary]
+    // Those below are for a GPU only; they have no index.
+    Positions,    ///< int32[row]
+    OutputRows,   ///< int32[output]: the row of each output
+    GreedyTokens, ///< int32[output]: see StepPlan::findsTokens()
+  };
   Kind kind = Kind::Buffer;
   int64_t index = 0; ///< among the things of that kind
+  /// Of a buffer: the first float, in a record, of the part that is passed. A
+  /// GPU keeps each part of an operand of products as an array of its own.
+  int64_t part = 0;
 };
 
-/// Calls a row kernel for each thread's share of the rows, or outputs.
+/// Executes a row kernel for all rows, or outputs. A CPU calls it for each
+/// thread's share of them. A GPU launches it with `blocks` blocks of `threads`
+/// threads for each record of capacity: those of row r begin at block r *
+/// blocks. The kernel's parameters are 64-bit words: the address of the number
+/// of rows, an int32, and then the arguments. A block returns at once if its
+/// row is not below the number. The kernel declares its own shared memory, of
+/// fixed size, and follows the rules of cuda/kernels/KernelABI.h. A change of
+/// these rules needs a new SLUICE_ABI_VERSION.
 struct RowLoopTask {
   RecordKind kind = RecordKind::Rows;
   int64_t kernel = 0;
   std::vector<KernelArgument> arguments;
+  int64_t threads = 0; ///< for a GPU; 0 for a CPU, as are `blocks`
+  int64_t blocks = 0;
 };
 
-/// Computes output = input . weight^T + bias for the weight's columns
-/// [firstColumn, endColumn).
+/// The activation of a gated product.
+enum class ProductGate : uint8_t { None, Silu, GeluTanh };
+
+/// Computes output = input . weight^T + bias + residual for the weight's
+/// columns [firstColumn, endColumn). With a gate, for a GPU only, the weight
+/// has a partner, and output = gate(input . weight^T + bias) * (input .
+/// partner^T + partnerBias) + residual.
 struct ProductTask {
   RecordKind kind = RecordKind::Rows;
   int64_t input = 0;
@@ -80,6 +105,42 @@ struct ProductTask {
   int64_t output = 0;
   int64_t firstColumn = 0;
   int64_t endColumn = 0;
+  // For a GPU only.
+  ProductGate gate = ProductGate::None;
+  int64_t partnerBias = noOperand;
+  int64_t residual = noOperand; ///< a buffer, which may be the output
+};
+
+/// The formats of the rows that a GPU's products take.
+enum class OperandRows : uint8_t { F32, Bf16, F16 };
+
+/// Converts rows to operands of products. For a GPU only.
+struct OperandTask {
+  RecordKind kind = RecordKind::Rows;
+  OperandRows format = OperandRows::F32;
+  int64_t input = 0;
+  int64_t output = 0;
+};
+
+/// Looks up the rows of a table, by the rows' tokens or positions. For a GPU
+/// only. Comes before all checkpoints, since tokens do not move with their
+/// rows.
+struct EmbedTask {
+  int64_t table = 0; ///< a weight
+  bool byPosition = false;
+  int64_t output = 0;
+};
+
+/// Takes the rows that the previous stage has sent. For a GPU only. Comes
+/// before all other tasks but EmbedTask.
+struct ReceiveTask {
+  int64_t output = 0;
+};
+
+/// Gives rows to the next stage once all tasks have been executed. For a GPU
+/// only.
+struct SendTask {
+  int64_t input = 0;
 };
 
 /// Stores the rows' keys and values in a cache.
@@ -98,7 +159,10 @@ struct AttendTask {
 };
 
 /// An all-reduce (`Sum`) or all-gather of the members of a tensor-parallel
-/// group. All members have the same exchanges, in the same order. `scratch` has
+/// group. A sum adds the members' numbers from left to right, in the order of
+/// the members. Of gathered columns, those of member m begin at min(m * part,
+/// columns - part), so they may overlap; they then hold the same numbers there.
+/// All members have the same exchanges, in the same order. `scratch` has
 /// room for the records of all members. One thread waits for the other members,
 /// the others at their next barrier: barriers stand before and behind it.
 struct ExchangeTask {
@@ -118,11 +182,16 @@ struct CheckpointTask {
   std::vector<int64_t> buffers;
 };
 
-/// Makes all threads wait for each other.
+/// Makes all threads wait for each other. For a CPU only: a GPU executes each
+/// task after the one before.
 struct BarrierTask {};
 
 using StepTask = std::variant<RowLoopTask, ProductTask, AppendTask, AttendTask,
-                              ExchangeTask, CheckpointTask, BarrierTask>;
+                              ExchangeTask, CheckpointTask, BarrierTask,
+                              EmbedTask, OperandTask, ReceiveTask, SendTask>;
+
+/// Returns whether a task is executed for each row or for each output.
+RecordKind recordKindOf(const StepTask &task);
 
 /// The tasks of a step and what they refer to by number.
 struct StepPlan {
@@ -130,14 +199,22 @@ struct StepPlan {
   std::vector<PlannedBuffer> buffers;
   std::vector<PlannedAttention> attentions;
   std::vector<StepTask> tasks;
+
+  /// Returns whether the tasks themselves find the token of the greatest logit
+  /// of each output; an argument GreedyTokens says where to put it. Of several
+  /// such tokens it is the lowest, as in the host's Sampler. A NaN counts as
+  /// the greatest. If the greatest logit is not a finite number, which is an
+  /// error of the Sampler, the complement of the token is put there, which is
+  /// below 0.
+  bool findsTokens() const;
 };
 
 /// Checks that what the program's plan names is there, lies inside of the arena
 /// and fits together; `weights` is how many weights the program has, and its
 /// caches are of sizes above 0. An executor checks besides that each weight is
-/// of the kind that its task needs. Nobody can check that a row kernel takes
-/// the arguments that it is given: that is what the compiler has made of both.
-/// Errors name the task by its number.
+/// of the kind that its task needs, and that its device has such a task. Nobody
+/// can check that a row kernel takes the arguments that it is given: that is
+/// what the compiler has made of both. Errors name the task by its number.
 Status checkStepPlan(const ProgramShape &program, int64_t weights);
 
 } // namespace sluice::device

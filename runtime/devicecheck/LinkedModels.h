@@ -52,8 +52,6 @@ Expected<const LinkedModel *> findModel(std::string_view name);
   extern const uint64_t prefix##_sluice_program_tokenizer_size;                \
   extern const SluiceRowKernelEntry prefix##_sluice_row_kernel_table[];        \
   extern const uint64_t prefix##_sluice_row_kernel_table_size;                 \
-  extern const SluiceGraphEntry prefix##_sluice_program_graph_table[];         \
-  extern const uint64_t prefix##_sluice_program_graph_table_size;              \
   extern const uint8_t prefix##_sluice_program_cuda_image[];                   \
   extern const uint64_t prefix##_sluice_program_cuda_image_size;               \
   extern const SluiceEmulatedKernel prefix##_sluice_program_emulated_table[]   \
@@ -79,8 +77,6 @@ Expected<const LinkedModel *> findModel(std::string_view name);
         prefix##_sluice_program_tokenizer_size};                               \
     image.rowKernels = {prefix##_sluice_row_kernel_table,                      \
                         prefix##_sluice_row_kernel_table_size};                \
-    image.graphs = {prefix##_sluice_program_graph_table,                       \
-                    prefix##_sluice_program_graph_table_size};                 \
     image.cudaImage =                                                          \
         emulated.count > 0                                                     \
             ? std::span(reinterpret_cast<const uint8_t *>(&emulated),          \

@@ -52,7 +52,6 @@ Status StepBed::load(const app::ProgramImage &image,
                    " stages, and one is wanted");
   gpus.use(std::move(device));
   app::GpuStageOptions options;
-  options.graphs = image.graphs;
   options.image = image.cudaImage;
   options.randomSeed = seedOfWeights;
   Expected<app::LocalStage> stage =

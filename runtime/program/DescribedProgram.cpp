@@ -71,7 +71,7 @@ CudaWeight weightOf(const WeightDescriptor &weight,
 
 CudaProgram describedProgram(const ProgramDescriptor &descriptor,
                              const MappedModelFiles *files) {
-  CudaProgram program = {descriptor, nullptr, {}, {}};
+  CudaProgram program = {descriptor, {}, {}};
   for (const WeightDescriptor &weight : descriptor.weights)
     program.weights.push_back(weightOf(weight, descriptor.weights, files));
   return program;

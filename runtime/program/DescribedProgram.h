@@ -14,8 +14,8 @@
 namespace sluice::cuda {
 
 /// Returns the program that a valid `descriptor` of target Cuda describes,
-/// without its code: the caller fills in `build` and `image`. The weights refer
-/// to `files`, which must outlive the program. If `files` is null, the weights
+/// without its kernels: the caller fills in `image`. The weights refer to
+/// `files`, which must outlive the program. If `files` is null, the weights
 /// have shapes but no content, which is enough to plan memory and to describe
 /// graphs.
 CudaProgram describedProgram(const ProgramDescriptor &descriptor,

@@ -24,7 +24,7 @@ namespace sluice {
 struct ExecutableDescriptor {
   /// The version of the JSON form, and of the interface between emitted code
   /// and the runtime.
-  static constexpr int64_t formatVersion = 5;
+  static constexpr int64_t formatVersion = 6;
 
   // Properties of the target model.
   std::string name;

@@ -157,14 +157,12 @@ Status checkPartner(const ProgramDescriptor &program,
   return {};
 }
 
-/// Checks the tasks of a step. Only programs for a CPU have tasks; an executor
-/// refuses one without. The error is fit to follow the program's name.
+/// Checks the tasks of a step; an executor refuses a program that has none. The
+/// error is fit to follow the program's name.
 Status checkStep(const ProgramDescriptor &program) {
   const std::vector<device::StepTask> &tasks = program.step.tasks;
   if (tasks.empty())
     return {};
-  if (program.target == ProgramTarget::Cuda)
-    return failure("has tasks for cuda");
   auto checkpoints = std::ranges::count_if(tasks, [](const auto &task) {
     return std::holds_alternative<device::CheckpointTask>(task);
   });

@@ -104,9 +104,7 @@ struct WeightDescriptor {
 /// model, or a draft. In ExecutableDescriptor::programs, programs of one name
 /// do the same for different targets.
 struct ProgramDescriptor : device::ProgramShape {
-  // A part of a file's name. For a program for CUDA it is also the name in
-  // sluice_program_graph_table.
-  std::string name;
+  std::string name; // a part of a file's name
   ProgramTarget target = ProgramTarget::Cpu;
   std::string cpu; // ISA level: avx2, avx512, avx512vnni; empty for Cuda
 

@@ -34,19 +34,28 @@ template <>
 constexpr std::array<std::string_view, 2> names<ExchangeTask::Operation> = {
     "sum", "gather"};
 template <>
-constexpr std::array<std::string_view, 3> names<KernelArgument::Kind> = {
-    "buffer", "weight", "rope_table"};
+constexpr std::array<std::string_view, 6> names<KernelArgument::Kind> = {
+    "buffer",    "weight",      "rope_table",
+    "positions", "output_rows", "greedy_tokens"};
+template <>
+constexpr std::array<std::string_view, 3> names<ProductGate> = {"none", "silu",
+                                                                "gelu_tanh"};
+template <>
+constexpr std::array<std::string_view, 3> names<OperandRows> = {"f32", "bf16",
+                                                                "f16"};
 
 /// The values of a task's member "do", in the order of StepTask's alternatives.
 constexpr std::array<std::string_view, std::variant_size_v<StepTask>>
-    taskNames = {"row_loop", "product",    "append", "attend",
-                 "exchange", "checkpoint", "barrier"};
+    taskNames = {"row_loop", "product",    "append",  "attend",
+                 "exchange", "checkpoint", "barrier", "embed",
+                 "operand",  "receive",    "send"};
 
 template <typename Object, typename Kind>
 concept Is = std::is_same_v<std::remove_const_t<Object>, Kind>;
 
-// visitFields(object, visit) calls visit(key, member) for each member. An
-// object that is written is const.
+// visitFields(object, visit) calls visit(key, member) for each member, or
+// visit(key, member, initial) if the member is left out where it has the value
+// `initial`. An object that is written is const.
 
 template <Is<PlannedBuffer> Object>
 void visitFields(Object &buffer, const auto &visit) {
@@ -68,6 +77,7 @@ template <Is<KernelArgument> Object>
 void visitFields(Object &argument, const auto &visit) {
   visit("kind", argument.kind);
   visit("index", argument.index);
+  visit("part", argument.part, 0);
 }
 
 template <Is<RowLoopTask> Object>
@@ -75,6 +85,8 @@ void visitFields(Object &task, const auto &visit) {
   visit("kind", task.kind);
   visit("kernel", task.kernel);
   visit("arguments", task.arguments);
+  visit("threads", task.threads, 0);
+  visit("blocks", task.blocks, 0);
 }
 
 template <Is<ProductTask> Object>
@@ -86,6 +98,9 @@ void visitFields(Object &task, const auto &visit) {
   visit("output", task.output);
   visit("first_column", task.firstColumn);
   visit("end_column", task.endColumn);
+  visit("gate", task.gate, ProductGate::None);
+  visit("partner_bias", task.partnerBias, noOperand);
+  visit("residual", task.residual, noOperand);
 }
 
 template <Is<AppendTask> Object>
@@ -119,6 +134,31 @@ void visitFields(Object &task, const auto &visit) {
 
 template <Is<BarrierTask> Object> void visitFields(Object &, const auto &) {}
 
+template <Is<EmbedTask> Object>
+void visitFields(Object &task, const auto &visit) {
+  visit("table", task.table);
+  visit("by_position", task.byPosition);
+  visit("output", task.output);
+}
+
+template <Is<OperandTask> Object>
+void visitFields(Object &task, const auto &visit) {
+  visit("kind", task.kind);
+  visit("format", task.format);
+  visit("input", task.input);
+  visit("output", task.output);
+}
+
+template <Is<ReceiveTask> Object>
+void visitFields(Object &task, const auto &visit) {
+  visit("output", task.output);
+}
+
+template <Is<SendTask> Object>
+void visitFields(Object &task, const auto &visit) {
+  visit("input", task.input);
+}
+
 template <Is<StepPlan> Object>
 void visitFields(Object &plan, const auto &visit) {
   visit("kernels", plan.kernelNames);
@@ -140,6 +180,13 @@ public:
   void read(const json &value, int64_t &out) {
     if (!DescriptorFields::integer(value, out))
       fail("is not a whole number");
+  }
+
+  void read(const json &value, bool &out) {
+    if (value.is_boolean())
+      out = value.get<bool>();
+    else
+      fail("is neither true nor false");
   }
 
   void read(const json &value, float &out) {
@@ -186,7 +233,10 @@ public:
     requires std::is_class_v<Object>
   void read(const json &value, Object &out) {
     DescriptorFields fields(value, place, status);
-    visitFields(out, [&](const char *key, auto &member) {
+    // A member that may be left out has its initial value already.
+    visitFields(out, [&](const char *key, auto &member, auto... initial) {
+      if (sizeof...(initial) > 0 && status.ok() && !value.contains(key))
+        return;
       fields.readMember(key, [&](const json &each, const std::string &where) {
         Reader(where, status).read(each, member);
       });
@@ -238,9 +288,11 @@ template <typename Value> json toJson(const Value &value) {
     return value;
   } else {
     json object = json::object();
-    visitFields(value, [&](const char *key, const auto &member) {
-      object[key] = toJson(member);
-    });
+    visitFields(value,
+                [&](const char *key, const auto &member, auto... initial) {
+                  if (((member != initial) && ...))
+                    object[key] = toJson(member);
+                });
     return object;
   }
 }

@@ -1,13 +1,13 @@
 // RUN: sluice-opt %s '--sluice-plan=target=#sluice.cuda' --convert-sluice-to-cuda=arch=sm_90a --canonicalize --cse | FileCheck %s
 
-// The example of the pass in docs/reference/passes.md: a look-up and a matrix
-// product become calls of the runtime, selection and norm one kernel. Another
-// finds the likeliest tokens.
+// The example of the pass in docs/reference/passes.md: the runtime has kernels
+// for the look-up and the matrix product, and selection and norm become one
+// kernel. Another finds the likeliest tokens.
 
 // CHECK: sluice.program @main step @main_step cuda
+// CHECK: sluice.step @main_step
+// CHECK: sluice.task.rows outputs kernel @kernels::@rows_select_outputs_rms_norm
 // CHECK: gpu.func @rows_select_outputs_rms_norm
-// CHECK: sluice.graph @main_step
-// CHECK: sluice.graph_linear
 sluice.file @f0 path "model.gguf" size 262144 identity "0123456789abcdef"
 sluice.weight @token_embd.weight in @f0 at 0 stored f32 : tensor<64x32xf32>
 sluice.weight @output_norm.weight in @f0 at 8192 stored f32 : tensor<32xf32>

@@ -12,7 +12,7 @@
 
 #include "StepRunner.h"
 
-#include "lib/Conversion/StepPlanning/ActivationCode.h"
+#include "lib/Conversion/SluiceToNative/ActivationCode.h"
 #include "runtime/device/cuda/kernels/GateMath.cuh"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

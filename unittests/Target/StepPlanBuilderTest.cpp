@@ -114,30 +114,131 @@ sluice.program @main step @main_step cpu avx2 {
              #sluice.weight_use<@norm, vector>]}
 )";
 
+/// A planned step for a GPU. Its kernels have been lowered.
+constexpr char gpuText[] = R"(
+!rows = !sluice.buffer<rows, 256>
+!half = !sluice.buffer<rows, 256, <f16, floats = 148>>
+!wide = !sluice.buffer<rows, 512>
+!logits = !sluice.buffer<outputs, 256>
+!found = !sluice.buffer<outputs, 6>
+!w = tensor<512x256x!sluice.block<q8_0>>
+!table = !sluice.rope_table<4>
+
+sluice.file @f path "m.gguf" size 1000000 identity "0123456789abcdef"
+sluice.weight @embd in @f at 0 stored f32 : tensor<100x256xf32>
+sluice.weight @norm in @f at 0 stored f32 : tensor<256xf32>
+sluice.weight @gate in @f at 0 stored q8_0 : !w
+sluice.weight @up in @f at 0 stored q8_0 : !w
+sluice.weight @last in @f at 0 stored q8_0 : !w
+
+sluice.step @main_step(%batch: !sluice.batch) target #sluice.cuda
+    attributes {architecture = "t", model_name = "t", vocab_size = 256,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 256, layers = 1,
+    row_floats = 1696, output_floats = 272} {
+  %embd = sluice.param @embd : tensor<100x256xf32>
+  %norm = sluice.param @norm : tensor<256xf32>
+  %gate = sluice.param @gate : !w
+  %up = sluice.param @up : !w
+  %last = sluice.param @last : !w
+  %t = sluice.rope_table <inverse = [1.0, 0.5], factor = 1.0> : !table
+  %h = sluice.buffer at 0 : !rows
+  %n = sluice.buffer at 256 : !half
+  %m = sluice.buffer at 416 : !half
+  %g = sluice.buffer at 576 : !wide
+  %r = sluice.buffer at 1088 : !wide
+  %o = sluice.buffer at 0 : !logits
+  %p = sluice.buffer at 256 : !found
+  sluice.task.rows rows runtime weights(%w = %embd : tensor<100x256xf32>)
+      writes(%h : !rows) {
+    %x = sluice.embed %batch, %w by position
+      : tensor<100x256xf32> -> tensor<?x256xf32>
+    sluice.task.yield %x : tensor<?x256xf32>
+  }
+  sluice.task.rows rows kernel @kernels::@norm threads 32 blocks 1
+      reads(%x = %h : !rows)
+      weights(%w = %norm : tensor<256xf32>, %f = %t : !table)
+      writes(%n : !half) {
+    %y = sluice.rms_norm %x, %w epsilon 1.0e-5
+      : tensor<?x256xf32>, tensor<256xf32>
+    %c = sluice.rotations %batch, %f : !table -> tensor<?x4xf32>
+    %z = sluice.rotate %y by %c half heads 64 head_dim 4
+      : tensor<?x256xf32>, tensor<?x4xf32>
+    %q = sluice.to_operand %z as <f16, floats = 148> : tensor<?x256xf32>
+    sluice.task.yield %q : tensor<?x256xf32>
+  }
+  sluice.task.rows rows runtime reads(%x = %h : !rows) writes(%m : !half) {
+    %q = sluice.to_operand %x as <f16, floats = 148> : tensor<?x256xf32>
+    sluice.task.yield %q : tensor<?x256xf32>
+  }
+  sluice.task.product rows %n, %gate gate gelu_tanh %up into %g
+    : !half, !w gate !w -> !wide
+  sluice.task.product rows %m, %last residual %g into %r
+    : !half, !w residual !wide -> !wide
+  sluice.task.rows outputs kernel @kernels::@select threads 128 blocks 4
+      reads(%x = %h : !rows) writes(%o : !logits) {
+    %s = sluice.select_outputs %x, %batch : tensor<?x256xf32>
+    sluice.task.yield %s : tensor<?x256xf32>
+  }
+  sluice.task.sample %o parts %p kernels [
+    #sluice.kernel<@kernels::@search, threads = 128, blocks = 3>,
+    #sluice.kernel<@kernels::@merge, threads = 32, blocks = 1>]
+    : !logits, !found
+  sluice.results %o : !logits
+}
+sluice.program @main step @main_step cuda {
+  architecture = "t", model_name = "t", vocab_size = 256, context_length = 8,
+  eos_tokens = array<i64>, hidden_size = 256, layers = 1, row_floats = 1696,
+  output_floats = 272, logits_offset = 0, caches = [],
+  rope_tables = [#sluice.rope_table<inverse = [1.0, 0.5], factor = 1.0>],
+  weights = [#sluice.weight_use<@embd, rows>,
+             #sluice.weight_use<@norm, vector>,
+             #sluice.weight_use<@gate, linear, partner @up>,
+             #sluice.weight_use<@up, linear>,
+             #sluice.weight_use<@last, linear>]}
+)";
+
 class StepPlanBuilderTest : public testing::Test {
 protected:
+  explicit StepPlanBuilderTest(const char *source = text) : source(source) {}
+
   void SetUp() override {
     DialectRegistry registry;
     registerAllDialects(registry);
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
-    module = parseSourceString<ModuleOp>(text, ParserConfig(&context));
+    module = parseSourceString<ModuleOp>(source, ParserConfig(&context));
     ASSERT_TRUE(module);
     plan = buildStepPlan(module->lookupSymbol<ir::StepOp>("main_step"),
                          module->lookupSymbol<ir::ProgramOp>("main"));
-    ASSERT_EQ(plan.tasks.size(), 15u);
+  }
+
+  static void expectArguments(const RowLoopTask &loop,
+                              std::vector<KernelArgument> expected) {
+    ASSERT_EQ(loop.arguments.size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(loop.arguments[i].kind, expected[i].kind) << i;
+      EXPECT_EQ(loop.arguments[i].index, expected[i].index) << i;
+      EXPECT_EQ(loop.arguments[i].part, expected[i].part) << i;
+    }
   }
 
   template <typename Task> const Task &task(size_t number) {
     return std::get<Task>(plan.tasks.at(number));
   }
 
+  const char *source;
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
   StepPlan plan;
 };
 
+class GpuStepPlanBuilderTest : public StepPlanBuilderTest {
+protected:
+  GpuStepPlanBuilderTest() : StepPlanBuilderTest(gpuText) {}
+};
+
 TEST_F(StepPlanBuilderTest, BuffersAreNumberedInOrder) {
+  ASSERT_EQ(plan.tasks.size(), 15u);
   ASSERT_EQ(plan.buffers.size(), 11u);
   EXPECT_EQ(plan.buffers[2].kind, RecordKind::Rows);
   EXPECT_EQ(plan.buffers[2].floats, 32);
@@ -151,17 +252,13 @@ TEST_F(StepPlanBuilderTest, RowLoopsHaveTheirOperands) {
   const auto &loop = task<RowLoopTask>(0);
   EXPECT_EQ(loop.kind, RecordKind::Rows);
   EXPECT_EQ(loop.kernel, 0);
+  EXPECT_EQ(loop.threads, 0);
   using Kind = KernelArgument::Kind;
-  const KernelArgument expected[] = {{Kind::Weight, 1},
-                                     {Kind::Weight, 4},
-                                     {Kind::RopeTable, 1},
-                                     {Kind::Buffer, 0},
-                                     {Kind::Buffer, 4}};
-  ASSERT_EQ(loop.arguments.size(), std::size(expected));
-  for (size_t i = 0; i < std::size(expected); ++i) {
-    EXPECT_EQ(loop.arguments[i].kind, expected[i].kind) << i;
-    EXPECT_EQ(loop.arguments[i].index, expected[i].index) << i;
-  }
+  expectArguments(loop, {{Kind::Weight, 1},
+                         {Kind::Weight, 4},
+                         {Kind::RopeTable, 1},
+                         {Kind::Buffer, 0},
+                         {Kind::Buffer, 4}});
   const auto &select = task<RowLoopTask>(14);
   EXPECT_EQ(select.kind, RecordKind::Outputs);
   EXPECT_EQ(select.kernel, 1);
@@ -205,6 +302,64 @@ TEST_F(StepPlanBuilderTest, CachesAttentionsAndExchanges) {
   EXPECT_EQ(exchange.output, 7);
   EXPECT_EQ(exchange.scratch, 8);
   EXPECT_TRUE(std::holds_alternative<BarrierTask>(plan.tasks[13]));
+}
+
+TEST_F(GpuStepPlanBuilderTest, WhatTheRuntimeDoesByItself) {
+  ASSERT_EQ(plan.tasks.size(), 8u);
+  const auto &embed = task<EmbedTask>(0);
+  EXPECT_EQ(embed.table, 0);
+  EXPECT_TRUE(embed.byPosition);
+  EXPECT_EQ(embed.output, 0);
+  const auto &operand = task<OperandTask>(2);
+  EXPECT_EQ(operand.kind, RecordKind::Rows);
+  EXPECT_EQ(operand.format, OperandRows::F16);
+  EXPECT_EQ(operand.input, 0);
+  EXPECT_EQ(operand.output, 2);
+}
+
+/// The rows, sums and scales of an operand are arrays of their own; 256
+/// features are 128 floats of rows, 8 of sums with 8 of padding, and a scale.
+TEST_F(GpuStepPlanBuilderTest, KernelsHavePartsAndPositions) {
+  const auto &loop = task<RowLoopTask>(1);
+  EXPECT_EQ(plan.kernelNames[loop.kernel], "norm");
+  EXPECT_EQ(loop.threads, 32);
+  EXPECT_EQ(loop.blocks, 1);
+  using Kind = KernelArgument::Kind;
+  expectArguments(loop, {{Kind::Buffer, 0},
+                         {Kind::Weight, 1},
+                         {Kind::RopeTable, 0},
+                         {Kind::Buffer, 1},
+                         {Kind::Buffer, 1, 128},
+                         {Kind::Buffer, 1, 144},
+                         {Kind::Positions}});
+  const auto &select = task<RowLoopTask>(5);
+  EXPECT_EQ(select.kind, RecordKind::Outputs);
+  EXPECT_EQ(select.blocks, 4);
+  expectArguments(select,
+                  {{Kind::Buffer, 0}, {Kind::Buffer, 5}, {Kind::OutputRows}});
+}
+
+TEST_F(GpuStepPlanBuilderTest, ProductsHaveGatesAndResiduals) {
+  const auto &gated = task<ProductTask>(3);
+  EXPECT_EQ(gated.weight, 2);
+  EXPECT_EQ(gated.gate, ProductGate::GeluTanh);
+  EXPECT_EQ(gated.residual, noOperand);
+  const auto &sum = task<ProductTask>(4);
+  EXPECT_EQ(sum.weight, 4);
+  EXPECT_EQ(sum.gate, ProductGate::None);
+  EXPECT_EQ(sum.residual, 3);
+}
+
+TEST_F(GpuStepPlanBuilderTest, TokensAreSearchedAndMerged) {
+  using Kind = KernelArgument::Kind;
+  EXPECT_TRUE(plan.findsTokens());
+  const auto &search = task<RowLoopTask>(6);
+  EXPECT_EQ(plan.kernelNames[search.kernel], "search");
+  EXPECT_EQ(search.kind, RecordKind::Outputs);
+  expectArguments(search, {{Kind::Buffer, 5}, {Kind::Buffer, 6}});
+  const auto &merge = task<RowLoopTask>(7);
+  EXPECT_EQ(plan.kernelNames[merge.kernel], "merge");
+  expectArguments(merge, {{Kind::Buffer, 6}, {Kind::GreedyTokens}});
 }
 
 } // namespace

@@ -47,8 +47,7 @@ struct DevicePipelineOptions
 };
 
 /// Lowers each `gpu.module` to a `gpu.binary`. Either all chips of a module
-/// have dependent launch (hasDependentLaunch()) or none has. Ops that launch
-/// kernels must have been lowered before (--sluice-lower-graphs).
+/// have dependent launch (hasDependentLaunch()) or none has.
 void buildDevicePipeline(mlir::OpPassManager &pm,
                          const DevicePipelineOptions &options);
 

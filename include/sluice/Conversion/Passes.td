@@ -72,24 +72,25 @@ def ConvertSluiceToCPU : Pass<"convert-sluice-to-cpu", "::mlir::ModuleOp"> {
 }
 
 def ConvertSluiceToCUDA : Pass<"convert-sluice-to-cuda", "::mlir::ModuleOp"> {
-  let summary = "Turn planned steps into graphs of work of a GPU";
+  let summary = "Generate the kernels of steps that are planned for a GPU";
   let description = [{
     As `--convert-sluice-to-cpu`, for a GPU: each `sluice.step` that is planned
-    for a GPU becomes a `sluice.graph`, named after it with `_step` behind, and a
-    `sluice.program` for `cuda`. A graph is a list of launches which the runtime
-    makes a CUDA graph of when it starts; a step is one launch of it.
+    for a GPU gets its generated kernels and a `sluice.program` for `cuda`, which
+    takes its name; the step's own name then ends with `_step`. The runtime makes
+    a CUDA graph of the step's tasks when it starts, and a step is one launch of
+    the graph.
 
-    Row loops become kernels in one `gpu.module`: a block for each row, with
-    threads that share its columns, or where none of them needs another one, some
-    blocks. Equal kernels are one. Products, their operands, attention, table
-    look-ups and checkpoints are calls of the runtime, which has kernels for
-    them. The token of greatest logit of each output is found by a kernel, or by
-    two for a wide vocabulary.
+    Row loops become kernels in one `gpu.module`. A row has one block, whose
+    threads share its columns; or several blocks if no thread needs another
+    one's results. Equal kernels are one. The runtime itself has kernels for
+    products, their operands, attention, table look-ups and checkpoints. One
+    generated kernel finds the token of the greatest logit of each output, or two
+    do for a wide vocabulary.
 
-    How many rows there are, kernels read from memory: checkpoints lower it, and
-    blocks beyond it return at once. No sum depends on it, so a row's results
-    are the same bits in any company. Each launch waits for the one before, so
-    values share memory from launch to launch.
+    Kernels read from memory how many rows there are: checkpoints lower the
+    number, and blocks beyond it return at once. No sum depends on it, so a row's
+    results have the same bits in any company. Each launch waits for the one
+    before, so values share memory from launch to launch.
 
     Example:
 
@@ -106,10 +107,12 @@ def ConvertSluiceToCUDA : Pass<"convert-sluice-to-cuda", "::mlir::ModuleOp"> {
     becomes
 
     ```mlir
-    %rows = sluice.graph_address row_count
-    %weight = sluice.graph_address vector 1
-    sluice.launch_kernel @kernels::@rows_rms_norm rows threads 32
-      (%rows, %weight, %x, %n)
+    sluice.task.rows rows kernel @kernels::@rows_rms_norm threads 32 blocks 1
+        reads(%r = %x : !sluice.buffer<rows, 256>)
+        weights(%v = %w : tensor<256xf32>)
+        writes(%n : !sluice.buffer<rows, 256>) {
+      ...
+    }
     ```
   }];
   let options = [
@@ -192,43 +195,6 @@ def LowerViews : Pass<"sluice-lower-views"> {
     Statistic<"lowered", "views-lowered", "Views that became descriptors">
   ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
-}
-
-def LowerGraphs : Pass<"sluice-lower-graphs", "::mlir::ModuleOp"> {
-  let summary = "Turn sluice.graph into the function that describes it";
-  let description = [{
-    The runtime calls an emitted function for each capacity of rows, when it
-    starts; the function says what the graph consists of, by calls of the
-    runtime (`runtime/device/cuda/CudaProgramABI.h`).
-
-    Example:
-
-    ```mlir
-    sluice.graph @main_step {
-      %x = sluice.graph_value rows 16
-      sluice.graph_embed 0 by token into %x cols 256
-    }
-    ```
-
-    becomes
-
-    ```mlir
-    func.func @main_step(%graph: !llvm.ptr) {
-      %x = call @sluice_graph_value(%graph, %c0_i32, %c16_i64)
-        : (!llvm.ptr, i32, i64) -> !llvm.ptr
-      call @sluice_graph_embed(%graph, %c0_i64, %c0_i32, %x, %c256_i64)
-        : (!llvm.ptr, i64, i32, !llvm.ptr, i64) -> ()
-      return
-    }
-    ```
-  }];
-  let statistics = [
-    Statistic<"lowered", "graphs-lowered", "Graphs that became functions">
-  ];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-    "::mlir::LLVM::LLVMDialect"
-  ];
 }
 
 def LowerDeviceOps : Pass<"sluice-lower-device-ops",

@@ -38,7 +38,7 @@ struct StepLaunch {
   /// Empty for a node outside layers.
   std::optional<int64_t> layer;
   /// The number of the piece of work within the step that the node belongs to.
-  /// One op of the IR may need several launches; so may the sampling of tokens,
+  /// One task may need several launches; so may the sampling of tokens,
   /// which is the last piece of work.
   size_t work = 0;
 
@@ -47,8 +47,8 @@ struct StepLaunch {
 
 /// Returns the nodes of the graph that the runtime makes of a program for steps
 /// of up to `rows` rows, in their order. The runtime's own code makes them from
-/// the program's `sluice.graph`, for a chip with the shared memory of sm_90, a
-/// cache of f16, and without --fast-math-batch. `kernels` is a module of phase
+/// the program's plan, for a chip with the shared memory of sm_90, a cache of
+/// f16, and without --fast-math-batch. `kernels` is a module of phase
 /// kernels, `executable` its descriptor, and `program` one of the descriptor's
 /// programs, for CUDA. Fails if the runtime would refuse the program.
 Expected<std::vector<StepLaunch>>

@@ -29,8 +29,7 @@ namespace sluice {
 } // namespace sluice
 
 void sluice::buildKernelsToLLVMPipeline(OpPassManager &pm) {
-  // Code for GPUs comes first, because it becomes functions of the host.
-  pm.addPass(createLowerGraphs());
+  // Kernels for the emulator become functions of the host.
   pm.addPass(createEmulateKernels());
 
   // Loops of one iteration and repeated address computations go before anything

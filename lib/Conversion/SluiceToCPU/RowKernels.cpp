@@ -7,7 +7,7 @@
 
 #include "RowKernels.h"
 
-#include "lib/Conversion/StepPlanning/TaskSignature.h"
+#include "lib/Conversion/SluiceToNative/TaskSignature.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -17,23 +17,8 @@ using namespace sluice::ir;
 using namespace sluice::planning;
 using namespace sluice::tocpu;
 
-/// Returns the numbers of the loop's operands that an op of its body uses, in
-/// the op's order.
-static SmallVector<size_t> getOperandNumbers(TaskRowsOp loop, Operation *op) {
-  SmallVector<size_t> numbers;
-  for (ValueRange values :
-       {ValueRange(op->getOperands()), ValueRange(op->getResults())})
-    for (Value value : values)
-      if (std::optional<unsigned> number = loop.getOperandNumber(value))
-        numbers.push_back(*number);
-  return numbers;
-}
-
 func::FuncOp RowKernels::get(TaskRowsOp loop, int64_t lanes) {
-  std::string signature =
-      std::to_string(lanes) + " " + getSignature(loop, [&](Operation *op) {
-        return getOperandNumbers(loop, op);
-      });
+  std::string signature = std::to_string(lanes) + " " + getSignature(loop);
   func::FuncOp &function = kernels[signature];
   if (!function)
     function = create(loop, lanes);

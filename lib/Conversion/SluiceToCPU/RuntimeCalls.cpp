@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace sluice::tocpu;
 
-static_assert(SLUICE_ABI_VERSION == 7, "read CpuProgramABI.h again");
+static_assert(SLUICE_ABI_VERSION == 8, "read CpuProgramABI.h again");
 
 Value sluice::tocpu::makeNumber(ImplicitLocOpBuilder &b, int64_t value) {
   return arith::ConstantIntOp::create(b, value, /*width=*/64);

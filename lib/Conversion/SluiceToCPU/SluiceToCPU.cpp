@@ -12,9 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowKernels.h"
-#include "lib/Conversion/StepPlanning/Programs.h"
-#include "lib/Conversion/StepPlanning/WeightUses.h"
-#include "lib/Planning/RowLoops.h"
+#include "lib/Conversion/SluiceToNative/Programs.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
@@ -39,34 +37,6 @@ using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::planning;
 using namespace sluice::tocpu;
-
-/// Numbers the uses of weights in the order in which the tasks first need them.
-static WeightUses numberWeights(StepOp step) {
-  WeightUses weights;
-  for (Operation &op : step.getBody().front()) {
-    if (auto product = dyn_cast<TaskProductOp>(op)) {
-      weights.getIndex(product.getWeight(), WeightUseKind::Linear,
-                       product.getTransposed());
-      if (Value bias = product.getBias())
-        weights.getIndex(bias, WeightUseKind::Vector);
-    }
-    auto loop = dyn_cast<TaskRowsOp>(op);
-    if (!loop)
-      continue;
-    for (Operation &row : loop.getRowOps()) {
-      if (auto embed = dyn_cast<EmbedOp>(row))
-        weights.getIndex(loop.getWeight(embed.getTable()), WeightUseKind::Rows);
-      for (Value vector : getVectorWeights(&row))
-        weights.getIndex(loop.getWeight(vector), WeightUseKind::Vector);
-    }
-    // Those that no op uses are arguments of the kernel, too.
-    for (Value weight : loop.getWeights())
-      if (auto type = dyn_cast<RankedTensorType>(weight.getType()))
-        weights.getIndex(weight, type.getRank() == 1 ? WeightUseKind::Vector
-                                                     : WeightUseKind::Rows);
-  }
-  return weights;
-}
 
 namespace {
 
@@ -103,22 +73,15 @@ private:
 
   LogicalResult convert(StepOp step, CpuLevel cpu, SymbolTable &symbols,
                         RowKernels &kernels) {
-    FailureOr<std::string> name = nameCode(step, symbols);
-    if (failed(name))
+    if (failed(checkConvertible(step, symbols)))
       return failure();
-    if (!step.isAssigned())
-      return step.emitError("has no arena yet: --sluice-plan comes first");
+    MLIRContext *context = step.getContext();
     int64_t lanes = cpu == CpuLevel::Avx2 ? 8 : 16;
     for (TaskRowsOp loop : step.getBody().getOps<TaskRowsOp>())
-      loop.setKernel(kernels.get(loop, lanes).getSymName());
+      loop.setKernelAttr(KernelAttr::get(
+          context, FlatSymbolRefAttr::get(kernels.get(loop, lanes)), 0, 0));
     count(step);
-    ProgramOp program =
-        createProgram(step, *name, CpuLevelAttr::get(step.getContext(), cpu),
-                      numberWeights(step).getUses());
-    symbols.remove(step);
-    step.setSymName(*name);
-    symbols.insert(step);
-    symbols.insert(program);
+    createProgram(step, CpuLevelAttr::get(context, cpu), symbols);
     return success();
   }
 
@@ -129,7 +92,7 @@ private:
     for (Operation &op : step.getBody().front()) {
       if (auto loop = dyn_cast<TaskRowsOp>(op)) {
         ++loops;
-        kernels.insert(*loop.getKernel());
+        kernels.insert(loop.getKernelAttr().getName());
         fused += llvm::range_size(loop.getRowOps());
       } else if (isa<TaskCheckpointOp>(op)) {
         ++points;

@@ -7,7 +7,7 @@
 
 #include "VectorCode.h"
 
-#include "lib/Conversion/StepPlanning/ActivationCode.h"
+#include "lib/Conversion/SluiceToNative/ActivationCode.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -14,7 +14,7 @@
 
 namespace sluice::tocuda {
 
-/// Where operand rows go that a kernel makes (CudaProgramABI.h).
+/// Where operand rows go that a kernel makes (OperandLayout.h).
 struct OperandMemory {
   mlir::Value rows;   // memref<?xNxbf16> or memref<?xNxf16>
   mlir::Value sums;   // f16 only: memref<?x(N/32)xf32>

@@ -7,8 +7,8 @@
 
 #include "GreedyTokens.h"
 #include "HeldRows.h"
-#include "runtime/device/cuda/CudaProgramABI.h"
 #include "runtime/device/cuda/kernels/CacheABI.h"
+#include "runtime/device/cuda/kernels/OperandLayout.h"
 #include "runtime/device/cuda/weights/WeightLayout.h"
 #include "sluice/Conversion/PlanTargets.h"
 
@@ -18,17 +18,10 @@ using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::tocuda;
 
-static_assert(int(OperandKind::F32) == SLUICE_OPERAND_F32 &&
-              int(OperandKind::BF16) == SLUICE_OPERAND_BF16 &&
-              int(OperandKind::F16) == SLUICE_OPERAND_F16);
-static_assert(int(OperandFormat::F32) == int(OperandKind::F32) &&
-              int(OperandFormat::BF16) == int(OperandKind::BF16) &&
-              int(OperandFormat::F16) == int(OperandKind::F16));
-static_assert(int(OperandKind::F32) == int(sluice::cuda::OperandKind::F32) &&
-              int(OperandKind::BF16) == int(sluice::cuda::OperandKind::BF16) &&
-              int(OperandKind::F16) == int(sluice::cuda::OperandKind::F16));
-static_assert(SLUICE_OPERAND_UNITS(sluice::cuda::operandUnit) == 1 &&
-              SLUICE_OPERAND_UNITS(sluice::cuda::operandUnit + 1) == 2);
+static_assert(int(OperandFormat::F32) == int(sluice::cuda::OperandKind::F32) &&
+              int(OperandFormat::BF16) ==
+                  int(sluice::cuda::OperandKind::BF16) &&
+              int(OperandFormat::F16) == int(sluice::cuda::OperandKind::F16));
 
 /// Returns whether operand rows of `features` features need no padding with
 /// zeros.
@@ -38,7 +31,7 @@ static bool isWholeUnits(int64_t features) {
 
 namespace {
 
-/// Follows runtime/device/cuda/CudaProgramABI.h.
+/// Follows runtime/device/cuda/GraphTasks.h and the kernels behind it.
 struct CudaPlanTarget
     : PlanTargetInterface::ExternalModel<CudaPlanTarget, CudaTargetAttr> {
   StringRef getTitle(Attribute) const { return "CUDA"; }
@@ -70,7 +63,7 @@ struct CudaPlanTarget
       return OperandAttr();
     return OperandAttr::get(product.getContext(),
                             static_cast<OperandFormat>(operand),
-                            SLUICE_OPERAND_ROW_FLOATS(int(operand), features));
+                            sluice::cuda::operandRowFloats(operand, features));
   }
 
   bool computesRotations(Attribute) const { return false; }

@@ -9,40 +9,12 @@
 #define SLUICE_LIB_CONVERSION_SLUICETOCUDA_DEVICEKERNELS_H
 
 #include "BlockCode.h"
-#include "lib/Conversion/StepPlanning/WeightUses.h"
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace sluice::tocuda {
-
-using namespace planning;
-
-/// A parameter of a kernel; each is an address.
-struct KernelParameter {
-  enum class Kind {
-    Count,         // the number of rows or outputs
-    Buffer,        // the start of `buffer`
-    OperandSums,   // sums of the blocks of the operand in `buffer`
-    OperandScales, // scales of the rows of the operand in `buffer`
-    Vector, // the start of a vector weight; `index` is its number in WeightUses
-    RopeTable,  // a table of all positions; `index` is the table's number
-    Positions,  // the positions of the rows
-    OutputRows, // the row of each output
-  };
-  Kind kind;
-  int64_t index = 0;
-  mlir::Value buffer = {};
-
-  bool operator==(const KernelParameter &) const = default;
-};
-
-/// A kernel and the arguments of its launch.
-struct KernelLaunch {
-  mlir::gpu::GPUFuncOp kernel;
-  RowShape shape;
-  llvm::SmallVector<KernelParameter> parameters;
-};
 
 /// What a kernel does with the memory behind a parameter.
 enum class ParameterUse {
@@ -63,7 +35,8 @@ public:
     return kernels[signature];
   }
   unsigned size() const { return kernels.size(); }
-  mlir::SymbolRefAttr getName(mlir::gpu::GPUFuncOp kernel);
+  /// Returns what a task says of its kernel.
+  ir::KernelAttr getAttribute(mlir::gpu::GPUFuncOp kernel, RowShape shape);
 
   /// Describes a kernel to be made.
   struct Plan {
@@ -100,23 +73,9 @@ private:
   llvm::StringMap<mlir::gpu::GPUFuncOp> kernels;
 };
 
-/// Finds or makes the kernel of each row loop of a step.
-class DeviceKernels {
-public:
-  DeviceKernels(KernelModule &kernels, WeightUses &weights)
-      : kernels(kernels), weights(weights) {}
-
-  KernelLaunch getLaunch(ir::TaskRowsOp loop);
-
-private:
-  llvm::SmallVector<KernelParameter> getParameters(ir::TaskRowsOp loop,
-                                                   mlir::Operation *op);
-  llvm::SmallVector<KernelParameter> getParameters(ir::TaskRowsOp loop);
-  mlir::gpu::GPUFuncOp create(ir::TaskRowsOp loop, const KernelLaunch &launch);
-
-  KernelModule &kernels;
-  WeightUses &weights;
-};
+/// Returns the kernel of a row loop. Equal row loops share one, which is made
+/// for the first of them.
+ir::KernelAttr getRowKernel(KernelModule &kernels, ir::TaskRowsOp loop);
 
 } // namespace sluice::tocuda
 

@@ -106,16 +106,15 @@ static void emitToken(ImplicitLocOpBuilder &b, Frame &frame, ValueRange best) {
   frame.code.store(token, tokens, frame.row);
 }
 
+/// One warp chooses among the parts' results.
+static constexpr RowShape mergeShape = {warpThreads, 1};
+
 /// Returns the threads that search a row of logits.
 static RowShape getSearchShape(int64_t vocabulary) {
   constexpr int64_t part = 2048, threads = 128;
   if (vocabulary <= part)
     return getBlockShape(vocabulary);
   return {threads, static_cast<int64_t>(llvm::divideCeil(vocabulary, part))};
-}
-
-RowShape GreedyKernels::getSearchShape() const {
-  return ::getSearchShape(vocabulary);
 }
 
 /// Emits a block's search and returns the key and the token that it finds in
@@ -159,12 +158,16 @@ static SmallVector<Value> emitSearch(ImplicitLocOpBuilder &b, Frame &frame,
   return code.reduce(code.combineLanes(best, combine), combine);
 }
 
-gpu::GPUFuncOp GreedyKernels::getSearch(Location loc) {
+/// Returns a kernel with parameters (count, logits, tokens), or with several
+/// parts (count, logits, found), where found[output][part] is a key and a
+/// token.
+static gpu::GPUFuncOp getSearch(KernelModule &kernels, Location loc,
+                                int64_t vocabulary) {
   gpu::GPUFuncOp &kernel =
       kernels["greedy_search x" + std::to_string(vocabulary)];
   if (kernel)
     return kernel;
-  RowShape shape = getSearchShape();
+  RowShape shape = getSearchShape(vocabulary);
   int64_t warps = shape.threads / warpThreads;
   ParameterUse uses[] = {ParameterUse::Number, ParameterUse::Rows,
                          ParameterUse::Result};
@@ -192,12 +195,14 @@ gpu::GPUFuncOp GreedyKernels::getSearch(Location loc) {
   return kernel;
 }
 
-gpu::GPUFuncOp GreedyKernels::getMerge(Location loc) {
+/// Returns a kernel of one warp with parameters (count, found, tokens).
+static gpu::GPUFuncOp getMerge(KernelModule &kernels, Location loc,
+                               int64_t vocabulary) {
   gpu::GPUFuncOp &kernel =
       kernels["greedy_tokens x" + std::to_string(vocabulary)];
   if (kernel)
     return kernel;
-  int64_t parts = getSearchShape().blocks;
+  int64_t parts = getSearchShape(vocabulary).blocks;
   ParameterUse uses[] = {ParameterUse::Number, ParameterUse::Rows,
                          ParameterUse::Number};
   Type i32 = IntegerType::get(loc.getContext(), 32);
@@ -227,11 +232,23 @@ gpu::GPUFuncOp GreedyKernels::getMerge(Location loc) {
   kernel = kernels.create({.loc = loc,
                            .name = "greedy_tokens",
                            .parameters = uses,
-                           .shape = getMergeShape(),
+                           .shape = mergeShape,
                            .sharedWords = 0,
                            .word = i32},
                           touchNothing, emit);
   return kernel;
+}
+
+SmallVector<Attribute> sluice::tocuda::getGreedyKernels(KernelModule &kernels,
+                                                        TaskSampleOp task) {
+  int64_t vocabulary = cast<BufferType>(task.getLogits().getType()).getWidth();
+  SmallVector<Attribute> attributes = {
+      kernels.getAttribute(getSearch(kernels, task.getLoc(), vocabulary),
+                           getSearchShape(vocabulary))};
+  if (task.getParts())
+    attributes.push_back(kernels.getAttribute(
+        getMerge(kernels, task.getLoc(), vocabulary), mergeShape));
+  return attributes;
 }
 
 int64_t sluice::tocuda::getGreedyFloats(int64_t vocabulary) {

@@ -19,10 +19,12 @@ using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::tocuda;
 
-SymbolRefAttr KernelModule::getName(gpu::GPUFuncOp kernel) {
-  return SymbolRefAttr::get(
+KernelAttr KernelModule::getAttribute(gpu::GPUFuncOp kernel, RowShape shape) {
+  auto name = SymbolRefAttr::get(
       module.getNameAttr(),
       FlatSymbolRefAttr::get(SymbolTable::getSymbolName(kernel)));
+  return KernelAttr::get(module.getContext(), name, shape.threads,
+                         shape.blocks);
 }
 
 /// Tells ptxas and LLVM what they may assume about the memory of a parameter. A

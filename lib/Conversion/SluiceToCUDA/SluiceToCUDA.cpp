@@ -6,14 +6,16 @@
 //===----------------------------------------------------------------------===//
 //
 // Converts planned steps to code for GPUs, as SluiceToCPU does for CPUs. All
-// decisions have been made before (lib/Planning). GraphEmitter emits the
-// launches, DeviceKernels the kernels of row loops, and BlockEmitter their
-// bodies.
+// decisions have been made before (lib/Planning), and the runtime makes the
+// launches of a step from the plan itself. DeviceKernels makes the kernels of
+// row loops, BlockEmitter their bodies, and GreedyTokens the kernels that find
+// tokens.
 //
 //===----------------------------------------------------------------------===//
 
-#include "GraphEmitter.h"
-#include "lib/Conversion/StepPlanning/Programs.h"
+#include "DeviceKernels.h"
+#include "GreedyTokens.h"
+#include "lib/Conversion/SluiceToNative/Programs.h"
 #include "sluice/Conversion/CudaChips.h"
 #include "sluice/Conversion/Passes.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
@@ -27,6 +29,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/StringSet.h"
 
 #define DEBUG_TYPE "convert-sluice-to-cuda"
 
@@ -52,8 +55,15 @@ getTargets(Operation *op, ArrayRef<std::string> names) {
   return targets;
 }
 
-static bool isForCuda(StepOp step) {
-  return isa<CudaTargetAttr>(step.getTarget());
+/// Returns the steps that are planned for a GPU and belong to no program yet.
+static SmallVector<StepOp> listUnconverted(ModuleOp module) {
+  llvm::StringSet<> converted;
+  for (ProgramOp program : module.getOps<ProgramOp>())
+    converted.insert(program.getStep());
+  return llvm::filter_to_vector(module.getOps<StepOp>(), [&](StepOp step) {
+    return isa<CudaTargetAttr>(step.getTarget()) &&
+           !converted.contains(step.getSymName());
+  });
 }
 
 /// Fails if outputs are selected again after a checkpoint. The device numbers
@@ -95,54 +105,60 @@ private:
         module, arch.empty() ? sluice::getDefaultCudaChips() : *arch);
     if (failed(targets))
       return failure();
-    if (llvm::none_of(module.getOps<StepOp>(), isForCuda))
+    SmallVector<StepOp> steps = listUnconverted(module);
+    if (steps.empty())
       return success();
 
     OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
     auto kernels = gpu::GPUModuleOp::create(b, module.getLoc(), "kernels");
     if (!targets->empty())
       kernels.setTargetsAttr(b.getArrayAttr(*targets));
-    CudaModuleCode shared(module, kernels);
+    SymbolTable symbols(module);
     // The symbol table gives it another name if the name is taken.
-    shared.symbols.remove(kernels);
-    shared.symbols.insert(kernels);
-    for (StepOp step : llvm::make_early_inc_range(module.getOps<StepOp>()))
-      if (isForCuda(step) && failed(convert(step, shared)))
+    symbols.remove(kernels);
+    symbols.insert(kernels);
+    KernelModule made(kernels);
+    for (StepOp step : steps)
+      if (failed(convert(step, symbols, made)))
         return failure();
-    generatedKernels += shared.kernels.size();
+    generatedKernels += made.size();
     return success();
   }
 
-  LogicalResult convert(StepOp step, CudaModuleCode &shared) {
-    FailureOr<std::string> name = nameCode(step, shared.symbols);
-    if (failed(name) || failed(checkOutputs(step)))
+  LogicalResult convert(StepOp step, SymbolTable &symbols,
+                        KernelModule &kernels) {
+    if (failed(checkConvertible(step, symbols)) || failed(checkOutputs(step)))
       return failure();
-    if (!step.isAssigned())
-      return step.emitError("has no arena yet: --sluice-plan comes first");
-    unsigned kernels = shared.kernels.size();
-    GraphEmitter emitter(shared, step);
-    emitter.emit(*name);
-    count(step, emitter.getLaunches(), shared.kernels.size() - kernels);
-    ProgramOp program = createProgram(step, *name, CpuLevelAttr(),
-                                      emitter.getWeights().getUses());
-    shared.symbols.erase(step);
-    shared.symbols.insert(program);
+    unsigned before = kernels.size();
+    for (Operation &op : step.getBody().front()) {
+      if (auto loop = dyn_cast<TaskRowsOp>(op); loop && !loop.getRuntime())
+        loop.setKernelAttr(getRowKernel(kernels, loop));
+      else if (auto sample = dyn_cast<TaskSampleOp>(op))
+        sample.setKernelsAttr(
+            ArrayAttr::get(op.getContext(), getGreedyKernels(kernels, sample)));
+    }
+    count(step, kernels.size() - before);
+    createProgram(step, CpuLevelAttr(), symbols);
     return success();
   }
 
   /// Reports what was done, as statistics and as a remark.
-  void count(StepOp step, unsigned launched, unsigned kernels) {
-    unsigned called = 0, fused = 0, points = 0;
+  void count(StepOp step, unsigned kernels) {
+    unsigned launched = 0, called = 0, fused = 0, points = 0;
     for (TaskInterface task : step.getBody().getOps<TaskInterface>()) {
       auto loop = dyn_cast<TaskRowsOp>(task.getOperation());
-      if (loop && !loop.getRuntime())
+      if (loop && !loop.getRuntime()) {
+        ++launched;
         fused += llvm::count_if(loop.getRowOps(), [](Operation &op) {
           return !isa<ToOperandOp, RotationsOp>(op);
         });
-      else if (isa<TaskCheckpointOp>(task.getOperation()))
+      } else if (isa<TaskCheckpointOp>(task.getOperation())) {
         ++points;
-      else if (!isa<TaskSampleOp>(task.getOperation()))
+      } else if (auto sample = dyn_cast<TaskSampleOp>(task.getOperation())) {
+        launched += sample.getKernels()->size();
+      } else {
         ++called;
+      }
     }
     ++programs;
     generatedLaunches += launched;

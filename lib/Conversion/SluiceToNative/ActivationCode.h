@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_LIB_CONVERSION_STEPPLANNING_ACTIVATIONCODE_H
-#define SLUICE_LIB_CONVERSION_STEPPLANNING_ACTIVATIONCODE_H
+#ifndef SLUICE_LIB_CONVERSION_SLUICETONATIVE_ACTIVATIONCODE_H
+#define SLUICE_LIB_CONVERSION_SLUICETONATIVE_ACTIVATIONCODE_H
 
 #include "sluice/Dialect/Sluice/IR/SluiceTypes.h"
 
@@ -26,4 +26,4 @@ mlir::Value emitConstant(mlir::ImplicitLocOpBuilder &b, mlir::Type type,
 
 } // namespace sluice::planning
 
-#endif // SLUICE_LIB_CONVERSION_STEPPLANNING_ACTIVATIONCODE_H
+#endif // SLUICE_LIB_CONVERSION_SLUICETONATIVE_ACTIVATIONCODE_H

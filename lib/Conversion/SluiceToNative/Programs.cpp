@@ -14,27 +14,17 @@ using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::planning;
 
-int64_t sluice::planning::getPlace(Value buffer) {
-  return static_cast<int64_t>(*buffer.getDefiningOp<BufferOp>().getPlace());
+static std::string nameStep(StepOp step) {
+  return step.getSymName().str() + "_step";
 }
 
-int64_t sluice::planning::getTableIndex(Value table) {
-  auto op = table.getDefiningOp<RopeTableOp>();
-  int64_t index = 0;
-  for (RopeTableOp other : op->getBlock()->getOps<RopeTableOp>()) {
-    if (other == op)
-      break;
-    ++index;
-  }
-  return index;
-}
-
-FailureOr<std::string> sluice::planning::nameCode(StepOp step,
-                                                  SymbolTable &symbols) {
-  std::string name = step.getSymName().str() + "_step";
-  if (Operation *taken = symbols.lookup(name))
+LogicalResult sluice::planning::checkConvertible(StepOp step,
+                                                 const SymbolTable &symbols) {
+  if (Operation *taken = symbols.lookup(nameStep(step)))
     return taken->emitError("takes the name of the code of a step");
-  return name;
+  if (!step.isAssigned())
+    return step.emitError("has no arena yet: --sluice-plan comes first");
+  return success();
 }
 
 /// Returns whether the step starts from tokens, not from received rows.
@@ -43,29 +33,37 @@ static bool hasEmbedding(StepOp step) {
       .wasInterrupted();
 }
 
-ProgramOp sluice::planning::createProgram(StepOp step, StringRef code,
-                                          CpuLevelAttr cpu,
-                                          ArrayRef<Attribute> weights) {
+void sluice::planning::createProgram(StepOp step, CpuLevelAttr cpu,
+                                     SymbolTable &symbols) {
   OpBuilder b(step);
   auto number = [&](int64_t value) { return b.getI64IntegerAttr(value); };
   Value logits = step.getLogits();
+  int64_t logitsPlace = 0;
+  if (logits)
+    logitsPlace =
+        static_cast<int64_t>(*logits.getDefiningOp<BufferOp>().getPlace());
   SmallVector<Type> caches;
   for (CacheOp cache : step.getBody().getOps<CacheOp>())
     caches.push_back(cache.getType());
   SmallVector<Attribute> tables;
   for (RopeTableOp table : step.getBody().getOps<RopeTableOp>())
     tables.push_back(table.getParameters());
-  return ProgramOp::create(
+  std::string name = nameStep(step);
+  auto program = ProgramOp::create(
       b, step.getLoc(), step.getSymNameAttr(),
-      FlatSymbolRefAttr::get(b.getContext(), code), cpu,
+      FlatSymbolRefAttr::get(b.getContext(), name), cpu,
       step.getArchitectureAttr(), step.getModelNameAttr(),
       step.getVocabSizeAttr(), step.getContextLengthAttr(),
       step.getEosTokensAttr(), step.getHiddenSizeAttr(), step.getLayersAttr(),
-      step.getRowFloatsAttr(), step.getOutputFloatsAttr(),
-      number(logits ? getPlace(logits) : 0), b.getTypeArrayAttr(caches),
-      b.getArrayAttr(tables), b.getArrayAttr(weights), step.getFirstLayerAttr(),
+      step.getRowFloatsAttr(), step.getOutputFloatsAttr(), number(logitsPlace),
+      b.getTypeArrayAttr(caches), b.getArrayAttr(tables),
+      b.getArrayAttr(listWeightUses(step)), step.getFirstLayerAttr(),
       b.getBoolAttr(hasEmbedding(step)), b.getBoolAttr(logits != nullptr),
       number(step.countCheckpoints()), step.getStepRowsAttr(),
       step.getCostsAttr(), step.getRankAttr(), step.getCounterpartAttr(),
       step.getMembersAttr());
+  symbols.remove(step);
+  step.setSymName(name);
+  symbols.insert(step);
+  symbols.insert(program);
 }

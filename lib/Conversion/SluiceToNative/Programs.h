@@ -5,32 +5,24 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_LIB_CONVERSION_STEPPLANNING_PROGRAMS_H
-#define SLUICE_LIB_CONVERSION_STEPPLANNING_PROGRAMS_H
+#ifndef SLUICE_LIB_CONVERSION_SLUICETONATIVE_PROGRAMS_H
+#define SLUICE_LIB_CONVERSION_SLUICETONATIVE_PROGRAMS_H
 
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
 namespace sluice::planning {
 
-/// Creates the `sluice.program` of a step and inserts it before the step. Its
-/// code is the symbol `code`; `cpu` is null for a GPU; `weights` are numbered
-/// as in the code.
-ir::ProgramOp createProgram(ir::StepOp step, llvm::StringRef code,
-                            ir::CpuLevelAttr cpu,
-                            llvm::ArrayRef<mlir::Attribute> weights);
+/// Checks that a step can be converted: it has an arena, and no symbol has the
+/// name that the step gets.
+mlir::LogicalResult checkConvertible(ir::StepOp step,
+                                     const mlir::SymbolTable &symbols);
 
-/// Returns the name for the symbol of a step's code. Fails if another symbol
-/// has the name.
-mlir::FailureOr<std::string> nameCode(ir::StepOp step,
-                                      mlir::SymbolTable &symbols);
-
-/// Returns the number of a rope table in the program.
-int64_t getTableIndex(mlir::Value table);
-
-/// Returns the buffer's place: with a capacity of R records, the buffer begins
-/// at float place * R.
-int64_t getPlace(mlir::Value buffer);
+/// Creates the `sluice.program` of a step whose tasks have their code, and
+/// gives it the step's name; the step gets the name with `_step` behind it.
+/// `cpu` is null for a GPU.
+void createProgram(ir::StepOp step, ir::CpuLevelAttr cpu,
+                   mlir::SymbolTable &symbols);
 
 } // namespace sluice::planning
 
-#endif // SLUICE_LIB_CONVERSION_STEPPLANNING_PROGRAMS_H
+#endif // SLUICE_LIB_CONVERSION_SLUICETONATIVE_PROGRAMS_H

@@ -22,19 +22,19 @@ std::string sluice::planning::nameRowKernel(TaskRowsOp loop) {
   return name;
 }
 
-std::string sluice::planning::getSignature(
-    TaskRowsOp loop,
-    llvm::function_ref<SmallVector<size_t>(Operation *)> getPlaces) {
+std::string sluice::planning::getSignature(TaskRowsOp loop) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   DenseMap<Value, unsigned> registers;
+  // The function also takes operands that no op uses.
+  stream << loop->getNumOperands() << "\n";
   for (Operation &op : loop.getRowOps()) {
     stream << op.getName() << op.getAttrDictionary();
-    for (size_t place : getPlaces(&op))
-      stream << " " << place;
     for (ValueRange values :
          {ValueRange(op.getOperands()), ValueRange(op.getResults())})
       for (Value value : values) {
+        if (std::optional<unsigned> number = loop.getOperandNumber(value))
+          stream << " " << *number;
         if (!isRows(value.getType()))
           continue;
         stream << " x" << getWidth(value.getType());

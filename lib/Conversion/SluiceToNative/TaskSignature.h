@@ -5,12 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_LIB_CONVERSION_STEPPLANNING_TASKSIGNATURE_H
-#define SLUICE_LIB_CONVERSION_STEPPLANNING_TASKSIGNATURE_H
+#ifndef SLUICE_LIB_CONVERSION_SLUICETONATIVE_TASKSIGNATURE_H
+#define SLUICE_LIB_CONVERSION_SLUICETONATIVE_TASKSIGNATURE_H
 
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
-
-#include "llvm/ADT/STLExtras.h"
 
 #include <string>
 
@@ -20,23 +18,11 @@ namespace sluice::planning {
 std::string nameRowKernel(ir::TaskRowsOp loop);
 
 /// Returns a text that is equal for row loops that can share a function. It
-/// contains the ops with attributes and widths, and how each op uses the
-/// function's arguments: `getPlaces` returns the places of an op's arguments
-/// among the function's. Values in registers are numbered in the order in which
-/// they occur.
-std::string getSignature(
-    ir::TaskRowsOp loop,
-    llvm::function_ref<llvm::SmallVector<size_t>(mlir::Operation *)> getPlaces);
-
-/// Returns the places of `used` in `all`, which contains each of them.
-template <typename Argument>
-llvm::SmallVector<size_t> findPlaces(llvm::ArrayRef<Argument> used,
-                                     llvm::ArrayRef<Argument> all) {
-  return llvm::map_to_vector(used, [&](const Argument &argument) {
-    return size_t(llvm::find(all, argument) - all.begin());
-  });
-}
+/// contains the ops with attributes and widths, and the numbers of the task's
+/// operands that each op uses. Values in registers are numbered in the order in
+/// which they occur.
+std::string getSignature(ir::TaskRowsOp loop);
 
 } // namespace sluice::planning
 
-#endif // SLUICE_LIB_CONVERSION_STEPPLANNING_TASKSIGNATURE_H
+#endif // SLUICE_LIB_CONVERSION_SLUICETONATIVE_TASKSIGNATURE_H

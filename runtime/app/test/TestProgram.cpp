@@ -16,7 +16,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/app/test/TestStages.h"
-#include "runtime/device/cuda/CudaProgramABI.h"
 
 #include <climits>
 #include <cstdio>
@@ -120,7 +119,5 @@ extern "C" const uint64_t sluice_row_kernel_table_size =
     std::size(sluice_row_kernel_table);
 
 // There is no code for a GPU.
-extern "C" const SluiceGraphEntry sluice_program_graph_table[] = {{}};
-extern "C" const uint64_t sluice_program_graph_table_size = 0;
 extern "C" const uint8_t sluice_program_cuda_image[] = {0};
 extern "C" const uint64_t sluice_program_cuda_image_size = 0;

@@ -33,7 +33,7 @@
 
 #include <stdint.h>
 
-#define SLUICE_ABI_VERSION 7
+#define SLUICE_ABI_VERSION 8
 
 /// The symbol of the runtime that emitted objects refer to, and its name. It
 /// contains the version, so objects cannot be linked with a runtime of another

@@ -57,11 +57,18 @@ private:
   void *bindArgument(const KernelArgument &argument) {
     switch (argument.kind) {
     case KernelArgument::Kind::Buffer:
+      if (argument.part != 0)
+        fail("a row kernel is given a part of buffer ", argument.index);
       return startOf(argument.index);
     case KernelArgument::Kind::RopeTable:
       return const_cast<RopeTable *>(&program.ropeTables[argument.index]);
     case KernelArgument::Kind::Weight:
       break;
+    case KernelArgument::Kind::Positions:
+    case KernelArgument::Kind::OutputRows:
+    case KernelArgument::Kind::GreedyTokens:
+      fail("a row kernel is given what only a GPU has");
+      return nullptr;
     }
     const CpuWeight &weight = program.weights[argument.index];
     if (auto *table = std::get_if<EmbeddingTable>(&weight))
@@ -73,6 +80,8 @@ private:
   }
 
   void bindTask(const RowLoopTask &planned) {
+    if (planned.threads != 0)
+      return fail("a row loop for a GPU");
     BoundRowLoop loop = {program.kernels[planned.kernel], {}, planned.kind};
     for (const KernelArgument &argument : planned.arguments)
       loop.arguments.push_back(bindArgument(argument));
@@ -80,6 +89,8 @@ private:
   }
 
   void bindTask(const ProductTask &planned) {
+    if (planned.gate != ProductGate::None || planned.residual != noOperand)
+      return fail("a product has a gate or a residual, as only on a GPU");
     auto *weight = findWeight<PackedWeight>(planned.weight, "packed matrix");
     if (!weight)
       return;
@@ -150,6 +161,10 @@ private:
 
   void bindTask(const BarrierTask &) {
     bound.tasks.emplace_back(BoundBarrier());
+  }
+
+  template <typename Task> void bindTask(const Task &) {
+    fail("only a GPU has such a task");
   }
 
   const CpuProgram &program;

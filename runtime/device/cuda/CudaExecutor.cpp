@@ -91,7 +91,7 @@ CudaExecutor::State::Bucket &CudaExecutor::State::bucketFor(int64_t rows) {
 }
 
 Status CudaExecutor::State::fillTables(const device::StepInput &input) {
-  const SluiceGraph &graph = *bucketFor(input.batch->rows()).description;
+  const StepGraph &graph = *bucketFor(input.batch->rows()).description;
   return tables->fill(input, graph.layout, graph.attention());
 }
 
@@ -182,7 +182,7 @@ Status CudaExecutor::State::copyPages(std::span<const PageCopy> copies) {
 
 /// Copies incoming rows on the device. Rows that follow each other in memory,
 /// like those of a frame, go in one copy.
-Status CudaExecutor::State::copyReceived(const SluiceGraph &graph,
+Status CudaExecutor::State::copyReceived(const StepGraph &graph,
                                          const device::StepInput &input) {
   const uint64_t bytes = uint64_t(program.hiddenSize) * sizeof(float);
   std::span<const uint64_t> from = input.incomingOnDevice;
@@ -196,7 +196,7 @@ Status CudaExecutor::State::copyReceived(const SluiceGraph &graph,
   return {};
 }
 
-Status CudaExecutor::State::sendIncoming(const SluiceGraph &graph,
+Status CudaExecutor::State::sendIncoming(const StepGraph &graph,
                                          const device::StepInput &input) {
   // The first member of a group broadcasts the incoming rows.
   if (graph.received == 0 || (context.group && context.group->member() > 0))
@@ -219,7 +219,7 @@ Status CudaExecutor::State::sendIncoming(const SluiceGraph &graph,
 /// them.
 Status CudaExecutor::State::fetchResults(const Bucket &bucket,
                                          const device::StepInput &input) {
-  const SluiceGraph &graph = *bucket.description;
+  const StepGraph &graph = *bucket.description;
   const StepBatch &batch = *input.batch;
   if (program.hasOutput) {
     SLUICE_RETURN_IF_ERROR(fetchOutputs(graph, input));
@@ -316,7 +316,7 @@ void CudaExecutor::State::noteSeen(int32_t last) {
 /// checkpoint.
 void CudaExecutor::State::replay(const Bucket &bucket,
                                  const device::StepInput &input) {
-  const SluiceGraph &graph = *bucket.description;
+  const StepGraph &graph = *bucket.description;
   const StepBatch &batch = *input.batch;
   originOf.resize(static_cast<size_t>(batch.rows()));
   std::iota(originOf.begin(), originOf.end(), 0);
@@ -386,7 +386,7 @@ void CudaExecutor::State::dropOrphans(const device::StepInput &input) {
 
 /// Moves rows of the device up to the places of those that the host has
 /// removed. Each moved row comes from behind all rows that stay in place.
-Status CudaExecutor::State::keepSent(const SluiceGraph &graph,
+Status CudaExecutor::State::keepSent(const StepGraph &graph,
                                      const device::StepInput &input) {
   const uint64_t bytes = uint64_t(program.hiddenSize) * sizeof(float);
   sent = graph.sent;

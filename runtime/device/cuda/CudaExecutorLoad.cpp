@@ -128,17 +128,14 @@ Status CudaExecutor::State::plan(const CudaExecutorLimits &limits) {
     return first.status();
   context.plan = first.take();
   int64_t spanFloats = 0, kernelCount = 0;
-  bool findsTokens = false;
   for (int64_t rows : bucketsOf(limits.rows)) {
-    SluiceGraph counted(context, rows);
+    StepGraph counted(context, rows);
     SLUICE_RETURN_IF_ERROR(counted.build());
     spanFloats = std::max(spanFloats, counted.spanFloats);
     kernelCount += counted.kernelCount;
-    findsTokens |= counted.givesGreedyTokens;
   }
   context.slopes.clear();
-  Expected<MemoryPlan> planned =
-      MemoryPlan::make(program, limits, spanFloats, findsTokens);
+  Expected<MemoryPlan> planned = MemoryPlan::make(program, limits, spanFloats);
   if (!planned)
     return planned.status();
   context.plan = planned.take();
@@ -197,7 +194,7 @@ Status CudaExecutor::State::allocate() {
 Status CudaExecutor::State::makeGraphs() {
   context.kernels = kernels.get();
   for (int64_t rows : bucketsOf(context.limits.rows)) {
-    Bucket bucket = {rows, std::make_unique<SluiceGraph>(context, rows), {}};
+    Bucket bucket = {rows, std::make_unique<StepGraph>(context, rows), {}};
     SLUICE_RETURN_IF_ERROR(bucket.description->build());
     Expected<NodeSequence> nodes = NodeSequence::make(
         *device, *kernels, std::exchange(bucket.description->nodes, {}));
@@ -214,7 +211,7 @@ Status CudaExecutor::State::makeGraphs() {
 Status CudaExecutor::State::makeCopyGraph() {
   if (program.caches.empty())
     return {};
-  SluiceGraph description(context, 1);
+  StepGraph description(context, 1);
   PageCopyArguments arguments = {};
   arguments.layers =
       description.pointer<LayerPages>(context.arena + context.plan.layerPages);

@@ -54,11 +54,11 @@ std::span<const TokenLogit> CudaExecutor::candidates(int64_t output) const {
 /// Puts copies into the stream: the tokens of all outputs, candidates, and the
 /// logits of outputs that request them, under the numbers that the outputs have
 /// if no rows leave.
-Status CudaExecutor::State::fetchOutputs(const SluiceGraph &graph,
+Status CudaExecutor::State::fetchOutputs(const StepGraph &graph,
                                          const device::StepInput &input) {
   const StepBatch &batch = *input.batch;
   const int64_t outputs = batch.outputs();
-  const bool all = input.requests.empty() || !graph.givesGreedyTokens;
+  const bool all = input.requests.empty() || context.plan.tokenOutputs == 0;
   firstOutput.assign(static_cast<size_t>(batch.rows()), -1);
   fetched.assign(static_cast<size_t>(outputs), all);
   bool hasCandidates = false;
@@ -91,14 +91,14 @@ Status CudaExecutor::State::fetchOutputs(const SluiceGraph &graph,
 }
 
 /// Copies the logits of outputs, which are numbered as on the device.
-Status CudaExecutor::State::fetchLogits(const SluiceGraph &graph, int64_t first,
+Status CudaExecutor::State::fetchLogits(const StepGraph &graph, int64_t first,
                                         int64_t count) {
   if (count == 0)
     return {};
   const uint64_t bytes = uint64_t(program.vocabSize) * sizeof(float);
   return device->copyToHost(
       resultMemory.data() + uint64_t(first) * bytes,
-      graph.valueAt(SLUICE_DOMAIN_OUTPUTS, program.logitsOffset) +
+      graph.recordsAt(device::RecordKind::Outputs, program.logitsOffset) +
           uint64_t(first) * bytes,
       uint64_t(count) * bytes, stream);
 }
@@ -131,7 +131,7 @@ bool CudaExecutor::State::suffices(const OutputRequest &request,
 
 /// Fetches the logits of requested outputs whose number changed because rows
 /// before them left, and of outputs for which the device has not found enough.
-Status CudaExecutor::State::fetchMissing(const SluiceGraph &graph,
+Status CudaExecutor::State::fetchMissing(const StepGraph &graph,
                                          const device::StepInput &input) {
   const StepBatch &batch = *input.batch;
   bool any = false;

@@ -15,7 +15,7 @@
 
 #include "runtime/device/cuda/Arena.h"
 #include "runtime/device/cuda/CudaExecutor.h"
-#include "runtime/device/cuda/SluiceGraph.h"
+#include "runtime/device/cuda/StepGraph.h"
 #include "runtime/device/cuda/StepTables.h"
 
 #include <vector>
@@ -42,7 +42,7 @@ struct CudaExecutor::State {
   /// capacity.
   struct Bucket {
     int64_t rows;
-    std::unique_ptr<SluiceGraph> description;
+    std::unique_ptr<StepGraph> description;
     NodeSequence nodes;
   };
   std::vector<Bucket> buckets;
@@ -113,11 +113,11 @@ private:
   // Defined in CudaExecutor.cpp and CudaExecutorOutputs.cpp.
   Status copyPages(std::span<const PageCopy> copies);
   Status sendTables(StepTables::Part part);
-  Status sendIncoming(const SluiceGraph &graph, const device::StepInput &input);
+  Status sendIncoming(const StepGraph &graph, const device::StepInput &input);
   Status fetchResults(const Bucket &bucket, const device::StepInput &input);
-  Status fetchOutputs(const SluiceGraph &graph, const device::StepInput &input);
-  Status fetchLogits(const SluiceGraph &graph, int64_t first, int64_t count);
-  Status fetchMissing(const SluiceGraph &graph, const device::StepInput &input);
+  Status fetchOutputs(const StepGraph &graph, const device::StepInput &input);
+  Status fetchLogits(const StepGraph &graph, int64_t first, int64_t count);
+  Status fetchMissing(const StepGraph &graph, const device::StepInput &input);
   bool suffices(const OutputRequest &request, int32_t slot) const;
   Status await(device::CheckpointHandler *checkpoints,
                const NodeSequence *running = nullptr, int32_t launches = 1);
@@ -128,8 +128,8 @@ private:
   bool leaveAt(int32_t checkpoint, const device::StepInput &input);
   void dropOrphans(const device::StepInput &input);
   void noteOutputs(const StepBatch &batch);
-  Status copyReceived(const SluiceGraph &graph, const device::StepInput &input);
-  Status keepSent(const SluiceGraph &graph, const device::StepInput &input);
+  Status copyReceived(const StepGraph &graph, const device::StepInput &input);
+  Status keepSent(const StepGraph &graph, const device::StepInput &input);
   void writeSent(const device::StepInput &input) const;
 };
 

@@ -66,14 +66,6 @@ Status checkRandom(const CudaWeight &weight) {
 
 Status checkWeight(const CudaProgram &program, const CudaWeight &weight) {
   if (const auto *table = std::get_if<TableWeight>(&weight)) {
-    // Only the graph says whether tokens or positions are looked up.
-    int64_t min = program.hasEmbedding
-                      ? std::min(program.vocabSize, program.contextLength)
-                      : program.contextLength;
-    if (table->matrix.rows < min)
-      return failure("executor: weight '", table->name, "': a table of ",
-                     table->matrix.rows,
-                     " rows has none for each token or position");
     SLUICE_RETURN_IF_ERROR(checkMatrix(table->name, table->matrix));
     if (table->tied < 0)
       return weightSpec(tilesOf(*table)).status();
@@ -89,8 +81,6 @@ Status checkWeight(const CudaProgram &program, const CudaWeight &weight) {
 }
 
 Status checkProgram(const CudaProgram &program) {
-  if (!program.build)
-    return failure("executor: the program has no function that builds it");
   SLUICE_RETURN_IF_ERROR(program.checkSizes());
   constexpr int64_t most32 = std::numeric_limits<int32_t>::max();
   for (const device::CacheShape &shape : program.caches)
@@ -102,7 +92,7 @@ Status checkProgram(const CudaProgram &program) {
     SLUICE_RETURN_IF_ERROR(checkWeight(program, weight));
     SLUICE_RETURN_IF_ERROR(checkRandom(weight));
   }
-  return {};
+  return device::checkStepPlan(program, std::ssize(program.weights));
 }
 
 } // namespace

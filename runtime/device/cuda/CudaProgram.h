@@ -10,7 +10,6 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/device/ProgramShape.h"
-#include "runtime/device/cuda/CudaProgramABI.h"
 #include "runtime/device/cuda/kernels/CacheABI.h"
 #include "runtime/formats/RandomRow.h"
 #include "runtime/formats/WeightSlice.h"
@@ -84,8 +83,8 @@ using CudaWeight = std::variant<LinearWeight, TableWeight, VectorWeight>;
 
 /// A compiled program and its weights, in the order of the descriptor.
 struct CudaProgram : device::ProgramShape {
-  SluiceGraphFunction build = nullptr;
-  std::span<const uint8_t> image; ///< of its kernels; empty if it has none
+  /// The image with the kernels that `step` names; empty if there is none.
+  std::span<const uint8_t> image;
   std::vector<CudaWeight> weights;
 };
 

@@ -41,7 +41,7 @@ struct Piece {
   int32_t tiles;
 };
 
-void unpack(SluiceGraph *graph, WeightKind kind, const char *name,
+void unpack(StepGraph *graph, WeightKind kind, const char *name,
             const LinearArguments &arguments, const Piece &piece) {
   DenseWeightArguments dense = {};
   dense.weight = arguments.weight;
@@ -57,7 +57,7 @@ void unpack(SluiceGraph *graph, WeightKind kind, const char *name,
       denseThreads, uint32_t(denseSharedBytes), dense);
 }
 
-ProductNode productOf(const SluiceGraph *graph, WeightKind kind, int32_t rows,
+ProductNode productOf(const StepGraph *graph, WeightKind kind, int32_t rows,
                       const LinearArguments &arguments) {
   const MemoryPlan &plan = graph->context.plan;
   ProductNode product;
@@ -101,7 +101,7 @@ DenseRoom denseRoom(const CudaProgram &program,
   return room;
 }
 
-void addDenseLinear(SluiceGraph *graph, WeightKind kind, const char *name,
+void addDenseLinear(StepGraph *graph, WeightKind kind, const char *name,
                     int32_t rows, const LinearArguments &arguments) {
   // More columns of a narrower weight fit, but there may be no room for their
   // sums.

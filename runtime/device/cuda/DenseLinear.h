@@ -16,7 +16,7 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_DENSELINEAR_H
 #define SLUICE_RUNTIME_DEVICE_CUDA_DENSELINEAR_H
 
-#include "runtime/device/cuda/SluiceGraph.h"
+#include "runtime/device/cuda/StepGraph.h"
 
 namespace sluice::cuda {
 
@@ -35,7 +35,7 @@ bool isDense(const CudaExecutorLimits &limits, WeightKind kind, int64_t rows);
 
 /// Appends nodes that do what a kernel sluice_linear_* does with the arguments.
 /// `name` is the name of the kind, as it occurs in the names of kernels.
-void addDenseLinear(SluiceGraph *graph, WeightKind kind, const char *name,
+void addDenseLinear(StepGraph *graph, WeightKind kind, const char *name,
                     int32_t rows, const LinearArguments &arguments);
 
 } // namespace sluice::cuda

@@ -1,191 +1,45 @@
-//===- CudaProgramABI.cpp - what emitted programs append to a graph -------===//
+//===- GraphTasks.cpp - the nodes of a plan's tasks -----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/device/cuda/CudaProgramABI.h"
+#include "runtime/device/cuda/GraphTasks.h"
 
 #include "runtime/device/cuda/AttendGrid.h"
 #include "runtime/device/cuda/DenseLinear.h"
 #include "runtime/device/cuda/StepExchanges.h"
 #include "runtime/device/cuda/kernels/EmbedABI.h"
+#include "runtime/device/cuda/kernels/OperandLayout.h"
 #include "runtime/device/cuda/weights/WeightUpload.h"
 
 #include <algorithm>
 
 using namespace sluice;
 using namespace sluice::cuda;
+using namespace sluice::device;
 
-//===----------------------------------------------------------------------===//
-// Addresses
-//===----------------------------------------------------------------------===//
+static_assert(int(OperandRows::F32) == int(OperandKind::F32) &&
+              int(OperandRows::Bf16) == int(OperandKind::BF16) &&
+              int(OperandRows::F16) == int(OperandKind::F16));
+static_assert(int(ProductGate::None) == int(Gate::None) &&
+              int(ProductGate::Silu) == int(Gate::Silu) &&
+              int(ProductGate::GeluTanh) == int(Gate::GeluTanh));
 
-/// Returns whether `index` is below `count`; records an error if not.
-static bool isOne(SluiceGraph *graph, const char *what, int64_t index,
-                  size_t count) {
-  if (index >= 0 && static_cast<uint64_t>(index) < count)
-    return true;
-  graph->failWith("there is no ", what, " ", index);
-  return false;
-}
-
-void *sluice_graph_value(SluiceGraph *graph, int32_t domain, int64_t offset) {
-  return graph->pointer<void>(graph->valueAt(domain, offset));
-}
-
-const float *sluice_graph_vector(SluiceGraph *graph, int64_t weight) {
-  const GraphContext &context = graph->context;
-  const std::vector<CudaWeight> &weights = context.program->weights;
-  if (!isOne(graph, "weight", weight, weights.size()))
-    return nullptr;
-  if (!std::holds_alternative<VectorWeight>(weights[size_t(weight)])) {
-    graph->failWith("weight ", weight, " is not a vector");
-    return nullptr;
-  }
-  return graph->pointer<float>(context.arena +
-                               context.plan.weights[size_t(weight)]);
-}
-
-const float *sluice_graph_rope_table(SluiceGraph *graph, int64_t table) {
-  const GraphContext &context = graph->context;
-  if (!isOne(graph, "rope table", table, context.plan.ropes.size()))
-    return nullptr;
-  return graph->pointer<float>(context.arena +
-                               context.plan.ropes[size_t(table)]);
-}
-
-const int32_t *sluice_graph_count(SluiceGraph *graph, int32_t domain) {
-  return graph->count(domain);
-}
-
-const int32_t *sluice_graph_positions(SluiceGraph *graph) {
-  return graph->rowTable().positions;
-}
-
-const int32_t *sluice_graph_output_rows(SluiceGraph *graph) {
-  return graph->pointer<int32_t>(graph->table(graph->layout.outputRows));
-}
-
-int32_t *sluice_graph_greedy_tokens(SluiceGraph *graph) {
-  graph->givesGreedyTokens = true;
-  return graph->pointer<int32_t>(graph->context.arena +
-                                 graph->context.plan.greedy);
-}
-
-//===----------------------------------------------------------------------===//
-// Work
-//===----------------------------------------------------------------------===//
+namespace {
 
 /// Returns the kind as it occurs in the names of kernels.
-static const char *nameOf(WeightKind kind) {
+const char *nameOf(WeightKind kind) {
   constexpr const char *names[] = {"f32",  "f16",  "bf16", "e4m3",
                                    "q8_0", "q4_0", "q4_k", "q6_k"};
   return names[static_cast<int>(kind)];
 }
 
-void sluice_graph_select_outputs(SluiceGraph *graph) {
-  graph->outputsNumbered = true;
-  graph->checkpointsBeforeOutputs = graph->checkpoints;
+const char *nameOf(CacheKind kind) {
+  constexpr const char *names[] = {"f16", "bf16", "e4m3"};
+  return names[static_cast<int>(kind)];
 }
-
-void sluice_graph_launch(SluiceGraph *graph, const char *kernel, int32_t domain,
-                         int32_t threads, int32_t blocks, const uint64_t *words,
-                         int64_t count) {
-  auto grid = static_cast<uint32_t>(graph->capacity(domain) * blocks);
-  graph->add(kernel, {grid, 1, 1}, static_cast<uint32_t>(threads), 0,
-             {words, words + count}, 1);
-}
-
-void sluice_graph_embed(SluiceGraph *graph, int64_t weight, int32_t byPosition,
-                        float *out, int64_t cols) {
-  const std::vector<CudaWeight> &weights = graph->context.program->weights;
-  if (!isOne(graph, "weight", weight, weights.size()))
-    return;
-  const auto *table = std::get_if<TableWeight>(&weights[size_t(weight)]);
-  if (!table || table->matrix.cols != cols ||
-      (!byPosition && !graph->context.program->hasEmbedding))
-    return graph->failWith("weight ", weight, " is not a table of ", cols,
-                           " columns");
-  if (graph->checkpoints > 0)
-    return graph->failWith("rows are looked up behind a checkpoint");
-  const WeightKind kind = weightSpec(tilesOf(*table))->kind;
-  const TableLayout &layout = graph->layout;
-  EmbedArguments arguments = {};
-  arguments.table = graph->pointer<uint8_t>(
-      graph->context.arena + graph->context.plan.weights[size_t(weight)]);
-  arguments.index = graph->pointer<int32_t>(
-      graph->table(byPosition ? layout.positions : layout.tokens));
-  arguments.out = out;
-  arguments.rowCount = graph->count(SLUICE_DOMAIN_ROWS);
-  arguments.features = cols;
-  const auto features = static_cast<int32_t>(cols);
-  ++graph->lookups;
-  graph->append(std::string("sluice_embed_") + nameOf(kind),
-                {static_cast<uint32_t>(graph->rows),
-                 static_cast<uint32_t>(divideUp(features, embedFeatures(kind))),
-                 1},
-                embedThreads, 0, arguments);
-}
-
-void sluice_graph_receive(SluiceGraph *graph, float *out, int64_t cols) {
-  const CudaProgram &program = *graph->context.program;
-  if (program.hasEmbedding || cols != program.hiddenSize)
-    return graph->failWith("takes rows of ", cols, " numbers in");
-  if (graph->kernelCount > graph->lookups)
-    return graph->failWith("rows come in behind other work");
-  graph->received = reinterpret_cast<DeviceAddress>(out);
-  if (program.members > 1)
-    addBroadcast(graph, out, cols);
-}
-
-void sluice_graph_send(SluiceGraph *graph, const float *h, int64_t cols) {
-  const CudaProgram &program = *graph->context.program;
-  if (program.hasOutput || cols != program.hiddenSize)
-    return graph->failWith("sends rows of ", cols, " numbers");
-  graph->sent = reinterpret_cast<DeviceAddress>(h);
-}
-
-void sluice_graph_all_reduce(SluiceGraph *graph, int32_t domain, const float *x,
-                             float *y, float *scratch, int64_t cols) {
-  addAllReduce(graph, {domain, x, y, scratch}, cols);
-}
-
-void sluice_graph_all_gather(SluiceGraph *graph, int32_t domain, const float *x,
-                             float *y, float *scratch, int64_t partCols,
-                             int64_t cols) {
-  addAllGather(graph, {domain, x, y, scratch}, partCols, cols);
-}
-
-void sluice_graph_checkpoint(SluiceGraph *graph, void *const *values,
-                             const int64_t *floats, int64_t count) {
-  graph->addCheckpoint({values, static_cast<size_t>(count)},
-                       {floats, static_cast<size_t>(count)});
-}
-
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// The addresses of the parts of operand rows.
-struct OperandParts {
-  OperandParts(SluiceGraph *graph, int32_t domain, const void *operand,
-               int64_t cols, OperandKind kind) {
-    int64_t room = graph->padded(domain);
-    auto *base = const_cast<float *>(static_cast<const float *>(operand));
-    rows = base;
-    if (kind != OperandKind::F16)
-      return;
-    sums = base + room * SLUICE_OPERAND_SUMS(cols);
-    scales = base + room * SLUICE_OPERAND_SCALES(cols);
-  }
-  void *rows = nullptr;
-  float *scales = nullptr;
-  float *sums = nullptr;
-};
 
 /// Returns whether the kernels for prompts compute it: there are more rows than
 /// other kernels take at once.
@@ -194,15 +48,266 @@ bool takesTiles(WeightKind kind, int32_t rows, int32_t sharedBytes) {
          linearTileStages(kind, sharedBytes) >= 2;
 }
 
+/// The addresses of the parts of operand rows.
+struct OperandParts {
+  void *rows = nullptr;
+  float *scales = nullptr; ///< null but for f16, as are the sums
+  float *sums = nullptr;
+};
+
+class TaskAppender {
+public:
+  TaskAppender(StepGraph &graph, size_t number)
+      : graph(graph), program(*graph.context.program),
+        memory(graph.context.plan), number(number) {}
+
+  void append(const RowLoopTask &task);
+  void append(const ProductTask &task);
+  void append(const AppendTask &task);
+  void append(const AttendTask &task);
+  void append(const ExchangeTask &task);
+  void append(const CheckpointTask &task);
+  void append(const BarrierTask &) { failWith("a GPU has no barriers"); }
+  void append(const EmbedTask &task);
+  void append(const OperandTask &task);
+  void append(const ReceiveTask &task);
+  void append(const SendTask &task);
+
+private:
+  template <typename... Parts> void failWith(const Parts &...parts) {
+    graph.failWith("task ", number, ": ", parts...);
+  }
+
+  const PlannedBuffer &buffer(int64_t index) const {
+    return program.step.buffers[size_t(index)];
+  }
+  /// Returns the address of a buffer, or of the part of it that begins at float
+  /// `part` of a record.
+  float *addressOf(int64_t index, int64_t part = 0) const {
+    const PlannedBuffer &it = buffer(index);
+    return graph.pointer<float>(graph.recordsAt(it.kind, it.place + part));
+  }
+  uint8_t *weightAddress(int64_t weight) const {
+    return inArena<uint8_t>(memory.weights[size_t(weight)]);
+  }
+  template <typename T> T *inArena(uint64_t offset) const {
+    return graph.pointer<T>(graph.context.arena + offset);
+  }
+
+  const float *vectorAddress(int64_t weight);
+  const float *biasAddress(int64_t bias, int64_t columns);
+  const void *argumentAddress(const KernelArgument &argument);
+  OperandParts operandParts(int64_t index, int64_t features, OperandKind kind);
+  bool checkColumns(const ProductTask &task, const std::string &name,
+                    const WeightSpec &spec);
+  void appendLinear(WeightKind kind, int32_t rows, LinearArguments &arguments);
+  void appendAttention(AttendArguments &arguments, int32_t dim);
+
+  StepGraph &graph;
+  const CudaProgram &program;
+  const MemoryPlan &memory;
+  const size_t number; // of the task
+};
+
+} // namespace
+
+void cuda::appendTask(StepGraph &graph, size_t number) {
+  const StepTask &task = graph.context.program->step.tasks[number];
+  if (recordKindOf(task) == RecordKind::Outputs && !graph.outputsNumbered) {
+    graph.outputsNumbered = true;
+    graph.checkpointsBeforeOutputs = graph.checkpoints;
+  }
+  std::visit(
+      [&](const auto &each) { TaskAppender(graph, number).append(each); },
+      task);
+}
+
+//===----------------------------------------------------------------------===//
+// Row loops
+//===----------------------------------------------------------------------===//
+
+/// Returns null and records an error if the weight is not a vector.
+const float *TaskAppender::vectorAddress(int64_t weight) {
+  if (!std::holds_alternative<VectorWeight>(program.weights[size_t(weight)])) {
+    failWith("weight ", weight, " is not a vector");
+    return nullptr;
+  }
+  return inArena<float>(memory.weights[size_t(weight)]);
+}
+
+/// Returns null if there is no bias, or records an error if it has not a number
+/// for each of the weight's `columns`.
+const float *TaskAppender::biasAddress(int64_t bias, int64_t columns) {
+  if (bias == noOperand)
+    return nullptr;
+  const float *address = vectorAddress(bias);
+  const auto *vector =
+      std::get_if<VectorWeight>(&program.weights[size_t(bias)]);
+  if (vector && vector->matrix.rows * vector->matrix.cols != columns)
+    failWith("a bias of ", vector->matrix.rows * vector->matrix.cols,
+             " numbers for ", columns, " columns");
+  return address;
+}
+
+const void *TaskAppender::argumentAddress(const KernelArgument &argument) {
+  using Kind = KernelArgument::Kind;
+  switch (argument.kind) {
+  case Kind::Buffer:
+    return addressOf(argument.index, argument.part);
+  case Kind::Weight:
+    return vectorAddress(argument.index);
+  case Kind::RopeTable:
+    return inArena<float>(memory.ropes[size_t(argument.index)]);
+  case Kind::Positions:
+    return graph.rowTable().positions;
+  case Kind::OutputRows:
+    return graph.pointer<int32_t>(graph.table(graph.layout.outputRows));
+  case Kind::GreedyTokens:
+    return inArena<int32_t>(memory.greedy);
+  }
+  return nullptr; // there is no other kind
+}
+
+void TaskAppender::append(const RowLoopTask &task) {
+  if (task.threads == 0)
+    return failWith("a row loop for a CPU");
+  std::vector<uint64_t> words = {
+      reinterpret_cast<uint64_t>(graph.count(task.kind))};
+  for (const KernelArgument &argument : task.arguments)
+    words.push_back(reinterpret_cast<uint64_t>(argumentAddress(argument)));
+  auto grid = static_cast<uint32_t>(graph.capacity(task.kind) * task.blocks);
+  graph.add(program.step.kernelNames[size_t(task.kernel)], {grid, 1, 1},
+            static_cast<uint32_t>(task.threads), 0, std::move(words), 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows that come in and go out
+//===----------------------------------------------------------------------===//
+
+void TaskAppender::append(const EmbedTask &task) {
+  const int64_t cols = buffer(task.output).floats;
+  const auto *table =
+      std::get_if<TableWeight>(&program.weights[size_t(task.table)]);
+  if (!table || table->matrix.cols != cols)
+    return failWith("weight ", task.table, " is not a table of ", cols,
+                    " columns");
+  const int64_t numbers =
+      task.byPosition ? program.contextLength : program.vocabSize;
+  if (table->matrix.rows < numbers)
+    return failWith("weight '", table->name, "': a table of ",
+                    table->matrix.rows, " rows has none for each ",
+                    task.byPosition ? "position" : "token");
+  if (graph.checkpoints > 0)
+    return failWith("rows are looked up behind a checkpoint");
+  const WeightKind kind = weightSpec(tilesOf(*table))->kind;
+  const TableLayout &layout = graph.layout;
+  EmbedArguments arguments = {};
+  arguments.table = weightAddress(task.table);
+  arguments.index = graph.pointer<int32_t>(
+      graph.table(task.byPosition ? layout.positions : layout.tokens));
+  arguments.out = addressOf(task.output);
+  arguments.rowCount = graph.count(RecordKind::Rows);
+  arguments.features = cols;
+  const auto features = static_cast<int32_t>(cols);
+  ++graph.lookups;
+  graph.append(std::string("sluice_embed_") + nameOf(kind),
+               {static_cast<uint32_t>(graph.rows),
+                static_cast<uint32_t>(divideUp(features, embedFeatures(kind))),
+                1},
+               embedThreads, 0, arguments);
+}
+
+void TaskAppender::append(const ReceiveTask &task) {
+  if (graph.kernelCount > graph.lookups)
+    return failWith("rows come in behind other work");
+  if (graph.received != 0)
+    return failWith("rows come in twice");
+  const float *rows = addressOf(task.output);
+  graph.received = reinterpret_cast<DeviceAddress>(rows);
+  if (program.members > 1)
+    addBroadcast(&graph, rows, program.hiddenSize);
+}
+
+void TaskAppender::append(const SendTask &task) {
+  if (graph.sent != 0)
+    return failWith("rows are sent twice");
+  graph.sent = reinterpret_cast<DeviceAddress>(addressOf(task.input));
+}
+
+//===----------------------------------------------------------------------===//
+// Groups and checkpoints
+//===----------------------------------------------------------------------===//
+
+void TaskAppender::append(const ExchangeTask &task) {
+  const CollectiveOperands operands = {task.kind, addressOf(task.input),
+                                       addressOf(task.output),
+                                       addressOf(task.scratch)};
+  const int64_t part = buffer(task.input).floats;
+  if (task.operation == ExchangeTask::Operation::Sum)
+    addAllReduce(&graph, operands, part);
+  else
+    addAllGather(&graph, operands, part, buffer(task.output).floats);
+}
+
+void TaskAppender::append(const CheckpointTask &task) {
+  std::vector<PlannedBuffer> buffers;
+  for (int64_t index : task.buffers) {
+    // Outputs keep their places.
+    if (buffer(index).kind == RecordKind::Outputs)
+      return failWith("buffer ", index, " has no rows that could move");
+    buffers.push_back(buffer(index));
+  }
+  graph.addCheckpoint(buffers);
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+OperandParts TaskAppender::operandParts(int64_t index, int64_t features,
+                                        OperandKind kind) {
+  OperandParts parts;
+  if (int64_t floats = operandRowFloats(kind, features);
+      buffer(index).floats != floats) {
+    failWith("an operand of ", features, " features has records of ", floats,
+             " floats, and buffer ", index, " of ", buffer(index).floats);
+    return parts;
+  }
+  parts.rows = addressOf(index);
+  if (kind == OperandKind::F16) {
+    parts.sums = addressOf(index, operandSumsOffset(features));
+    parts.scales = addressOf(index, operandScalesOffset(features));
+  }
+  return parts;
+}
+
+void TaskAppender::append(const OperandTask &task) {
+  OperandArguments arguments = {};
+  const int64_t features = buffer(task.input).floats;
+  arguments.kind = static_cast<OperandKind>(task.format);
+  const OperandParts parts =
+      operandParts(task.output, features, arguments.kind);
+  arguments.x = addressOf(task.input);
+  arguments.operand = parts.rows;
+  arguments.scales = parts.scales;
+  arguments.sums = parts.sums;
+  arguments.rowCount = graph.count(task.kind);
+  arguments.features = static_cast<int32_t>(features);
+  graph.append("sluice_operand_rows",
+               {static_cast<uint32_t>(graph.capacity(task.kind)), 1, 1},
+               uint32_t(operandThreads(arguments.features)), operandSharedBytes,
+               arguments);
+}
+
 /// Launches the kernel for graphs of `rows` rows.
-void addLinear(SluiceGraph *graph, WeightKind kind, int32_t rows,
-               LinearArguments &arguments) {
-  const int32_t sharedBytes = graph->context.sharedBytes;
-  if (isDense(graph->context.limits, kind, rows))
-    return addDenseLinear(graph, kind, nameOf(kind), rows, arguments);
+void TaskAppender::appendLinear(WeightKind kind, int32_t rows,
+                                LinearArguments &arguments) {
+  const int32_t sharedBytes = graph.context.sharedBytes;
+  if (isDense(graph.context.limits, kind, rows))
+    return addDenseLinear(&graph, kind, nameOf(kind), rows, arguments);
   if (takesTiles(kind, rows, sharedBytes)) {
     arguments.stages = linearTileStages(kind, sharedBytes);
-    graph->append(
+    graph.append(
         std::string("sluice_linear_tile_") + nameOf(kind),
         {uint32_t(divideUp(rows, linearTileRows)),
          uint32_t(divideUp(arguments.tiles, linearTileColumnTiles)), 1},
@@ -211,189 +316,155 @@ void addLinear(SluiceGraph *graph, WeightKind kind, int32_t rows,
     return;
   }
   const int32_t each = linearRows(rows);
-  graph->append(
+  graph.append(
       std::string("sluice_linear_") + nameOf(kind) + "_" + std::to_string(each),
       {uint32_t(divideUp(arguments.tiles, linearWarps)),
        uint32_t(arguments.splits), uint32_t(divideUp(rows, each))},
       linearThreads, uint32_t(linearSharedBytes(kind, each)), arguments);
 }
 
-} // namespace
-
-void sluice_graph_operand(SluiceGraph *graph, int32_t domain, const float *x,
-                          void *operand, int64_t cols, int32_t kind) {
-  OperandArguments arguments = {};
-  arguments.kind = static_cast<OperandKind>(kind);
-  OperandParts parts(graph, domain, operand, cols, arguments.kind);
-  arguments.x = x;
-  arguments.operand = parts.rows;
-  arguments.scales = parts.scales;
-  arguments.sums = parts.sums;
-  arguments.rowCount = graph->count(domain);
-  arguments.features = static_cast<int32_t>(cols);
-  graph->append("sluice_operand_rows",
-                {static_cast<uint32_t>(graph->capacity(domain)), 1, 1},
-                uint32_t(operandThreads(arguments.features)),
-                operandSharedBytes, arguments);
+/// Checks that the weight's kernels compute the task's columns.
+bool TaskAppender::checkColumns(const ProductTask &task,
+                                const std::string &name,
+                                const WeightSpec &spec) {
+  const int64_t begin = task.firstColumn, end = task.endColumn;
+  const bool isWhole = begin == 0 && end == spec.outFeatures;
+  if (end <= spec.outFeatures && begin % tileColumns == 0 &&
+      (end % tileColumns == 0 || end == spec.outFeatures) &&
+      (task.gate != ProductGate::None) == spec.gated &&
+      (!spec.gated || isWhole))
+    return true;
+  failWith("weight '", name, "': columns ", begin, " to ", end, " of ",
+           spec.outFeatures, " cannot be computed by themselves");
+  return false;
 }
 
-void sluice_graph_linear(SluiceGraph *graph, int32_t domain, int64_t weight,
-                         const void *operand, const float *bias,
-                         const float *partnerBias, const float *residual,
-                         float *y, int32_t gate, int64_t colBegin,
-                         int64_t colEnd) {
-  const LinearWeight *linear = graph->linearWeight(weight);
-  if (!linear)
-    return;
+void TaskAppender::append(const ProductTask &task) {
+  const auto *linear =
+      std::get_if<LinearWeight>(&program.weights[size_t(task.weight)]);
+  if (!linear || linear->isPartner)
+    return failWith("weight ", task.weight, " is not one of products");
   const WeightSpec spec = *weightSpec(*linear);
-  const bool isWhole = colBegin == 0 && colEnd == spec.outFeatures;
-  if (colBegin < 0 || colBegin >= colEnd || colEnd > spec.outFeatures ||
-      colBegin % tileColumns != 0 ||
-      (colEnd % tileColumns != 0 && colEnd != spec.outFeatures) ||
-      (gate != SLUICE_GATE_NONE) != spec.gated || (spec.gated && !isWhole))
-    return graph->failWith("weight '", linear->name, "': columns ", colBegin,
-                           " to ", colEnd, " of ", spec.outFeatures,
-                           " cannot be computed by themselves");
-  const auto in = static_cast<int32_t>(spec.inFeatures);
-  OperandParts parts(graph, domain, operand, in, operandKind(spec.kind));
-  const GraphContext &context = graph->context;
+  if (!checkColumns(task, linear->name, spec))
+    return;
+  const OperandParts parts =
+      operandParts(task.input, spec.inFeatures, operandKind(spec.kind));
   LinearArguments arguments = {};
-  arguments.weight = graph->pointer<uint8_t>(
-      context.arena + context.plan.weights[size_t(weight)]);
+  arguments.weight = weightAddress(task.weight);
   arguments.x = parts.rows;
   arguments.rowScales = parts.scales;
   arguments.blockSums = parts.sums;
-  arguments.bias = bias;
-  arguments.partnerBias = partnerBias;
-  arguments.residual = residual;
-  arguments.y = y;
-  arguments.partials =
-      graph->pointer<float>(context.arena + context.plan.partials);
-  arguments.tickets =
-      graph->pointer<uint32_t>(context.arena + context.plan.tickets);
-  arguments.rowCount = graph->count(domain);
-  arguments.inFeatures = in;
-  arguments.outColumns = static_cast<int32_t>(colEnd - colBegin);
-  arguments.firstTile = static_cast<int32_t>(colBegin / tileColumns);
+  arguments.bias = biasAddress(task.bias, spec.outFeatures);
+  arguments.partnerBias = biasAddress(task.partnerBias, spec.outFeatures);
+  if (task.residual != noOperand)
+    arguments.residual = addressOf(task.residual);
+  arguments.y = addressOf(task.output);
+  arguments.partials = inArena<float>(memory.partials);
+  arguments.tickets = inArena<uint32_t>(memory.tickets);
+  arguments.rowCount = graph.count(task.kind);
+  arguments.inFeatures = static_cast<int32_t>(spec.inFeatures);
+  arguments.outColumns =
+      static_cast<int32_t>(task.endColumn - task.firstColumn);
+  arguments.firstTile = static_cast<int32_t>(task.firstColumn / tileColumns);
   arguments.tiles = spec.gated ? static_cast<int32_t>(columnTiles(spec))
                                : divideUp(arguments.outColumns, tileColumns);
-  arguments.splits =
-      linearSplits(spec.kind, static_cast<int32_t>(spec.outFeatures), in);
-  arguments.gate = static_cast<Gate>(gate);
-  addLinear(graph, spec.kind, static_cast<int32_t>(graph->capacity(domain)),
-            arguments);
+  arguments.splits = linearSplits(
+      spec.kind, static_cast<int32_t>(spec.outFeatures), arguments.inFeatures);
+  arguments.gate = static_cast<Gate>(task.gate);
+  appendLinear(spec.kind, static_cast<int32_t>(graph.capacity(task.kind)),
+               arguments);
 }
 
 //===----------------------------------------------------------------------===//
 // Attention
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-const char *nameOf(CacheKind kind) {
-  constexpr const char *names[] = {"f16", "bf16", "e4m3"};
-  return names[static_cast<int>(kind)];
-}
-
-uint8_t *cacheOf(SluiceGraph *graph, int64_t layer) {
-  return graph->pointer<uint8_t>(graph->context.arena +
-                                 graph->context.plan.caches[size_t(layer)]);
-}
-
-} // namespace
-
-void sluice_graph_append(SluiceGraph *graph, int64_t cacheLayer, const float *k,
-                         const float *v) {
-  const std::vector<device::CacheShape> &caches =
-      graph->context.program->caches;
-  if (!isOne(graph, "cache", cacheLayer, caches.size()))
-    return;
-  const device::CacheShape &shape = caches[size_t(cacheLayer)];
+void TaskAppender::append(const AppendTask &task) {
+  const CacheShape &shape = program.caches[size_t(task.cache)];
   AppendArguments arguments = {};
-  arguments.k = k;
-  arguments.v = v;
-  arguments.cache = cacheOf(graph, cacheLayer);
-  arguments.rows = graph->rowTable();
+  arguments.k = addressOf(task.key);
+  arguments.v = addressOf(task.value);
+  arguments.cache = inArena<uint8_t>(memory.caches[size_t(task.cache)]);
+  arguments.rows = graph.rowTable();
   arguments.mirrorCount =
-      graph->pointer<int32_t>(graph->table(TableLayout::Mirrors));
+      graph.pointer<int32_t>(graph.table(TableLayout::Mirrors));
   arguments.mirrorRows =
-      graph->pointer<int32_t>(graph->table(graph->layout.mirrorRows));
+      graph.pointer<int32_t>(graph.table(graph.layout.mirrorRows));
   arguments.mirrorSequences =
-      graph->pointer<int32_t>(graph->table(graph->layout.mirrorSequences));
+      graph.pointer<int32_t>(graph.table(graph.layout.mirrorSequences));
   arguments.kvHeads = static_cast<int32_t>(shape.kvHeads);
   arguments.headDim = static_cast<int32_t>(shape.headDim);
-  arguments.kind = graph->context.limits.cacheKind;
+  arguments.kind = graph.context.limits.cacheKind;
   constexpr int64_t warps = appendThreads / 32;
-  graph->append(
+  graph.append(
       "sluice_append_cache",
-      {static_cast<uint32_t>((graph->rows * shape.kvHeads + warps - 1) / warps),
+      {static_cast<uint32_t>((graph.rows * shape.kvHeads + warps - 1) / warps),
        1, 1},
       appendThreads, 0, arguments);
 }
 
-void sluice_graph_attend(SluiceGraph *graph, int64_t cacheLayer, const float *q,
-                         float *out, const SluiceAttention *params) {
-  const std::vector<device::CacheShape> &caches =
-      graph->context.program->caches;
-  if (!isOne(graph, "cache", cacheLayer, caches.size()))
-    return;
-  const device::CacheShape &shape = caches[size_t(cacheLayer)];
-  if (params->kvHeads != shape.kvHeads || params->headDim != shape.headDim ||
-      params->heads < 1 || params->heads > maxAttendHeads ||
-      params->heads % params->kvHeads != 0)
-    return graph->failWith("attention of ", params->heads, " heads of ",
-                           params->headDim, " over a cache of ", shape.kvHeads,
-                           " heads of ", shape.headDim);
-  const int32_t dim = cacheDim(static_cast<int32_t>(shape.headDim));
-  const auto group = static_cast<int32_t>(params->heads / params->kvHeads);
-  const auto rows = static_cast<int32_t>(graph->rows);
-  graph->spanFloats =
-      std::max<int64_t>(graph->spanFloats, params->heads * spanFloats(dim));
-  AttendArguments arguments = {};
-  arguments.q = q;
-  arguments.out = out;
-  arguments.cache = cacheOf(graph, cacheLayer);
-  arguments.rows = graph->rowTable();
-  arguments.alibiSlopes = graph->slopesOf(*params);
-  arguments.partials =
-      graph->pointer<float>(graph->context.arena + graph->context.plan.spans);
-  arguments.spanPlaces =
-      graph->pointer<int32_t>(graph->table(graph->layout.spanPlaces));
-  arguments.placeCount = graph->context.plan.spanPlaces;
-  arguments.heads = static_cast<int32_t>(params->heads);
-  arguments.kvHeads = static_cast<int32_t>(params->kvHeads);
-  arguments.headDim = static_cast<int32_t>(params->headDim);
-  arguments.window = static_cast<int32_t>(
-      std::min<int64_t>(params->window, graph->context.limits.contextLength));
-  arguments.scale = params->scale;
-  arguments.softcap = params->softcap;
+/// Appends the kernels of an attention over heads of `dim` numbers.
+void TaskAppender::appendAttention(AttendArguments &arguments, int32_t dim) {
+  const int32_t group = arguments.heads / arguments.kvHeads;
+  const auto rows = static_cast<int32_t>(graph.rows);
   // Kernels for tiles compute chunks of prompts, if a step has room for one.
   arguments.skipChunks =
       group <= maxTileGroup(dim) && rows >= tileRows(dim, group);
-  graph->noteTiles(arguments.skipChunks ? tileRows(dim, group) : 0);
+  graph.noteTiles(arguments.skipChunks ? tileRows(dim, group) : 0);
   const std::string suffix =
-      std::string(nameOf(graph->context.limits.cacheKind)) + "_" +
+      std::string(nameOf(graph.context.limits.cacheKind)) + "_" +
       std::to_string(dim);
   const auto threads = static_cast<uint32_t>(attendThreads(dim));
-  const auto kvHeads = static_cast<uint32_t>(params->kvHeads);
+  const auto heads = static_cast<uint32_t>(arguments.heads);
+  const auto kvHeads = static_cast<uint32_t>(arguments.kvHeads);
   if (arguments.skipChunks)
-    graph->append("sluice_attend_tile_" + suffix,
-                  {static_cast<uint32_t>(divideUp(rows, tileRows(dim, group))),
-                   kvHeads, 1},
-                  threads, static_cast<uint32_t>(tileSharedBytes(dim)),
-                  arguments);
+    graph.append("sluice_attend_tile_" + suffix,
+                 {static_cast<uint32_t>(divideUp(rows, tileRows(dim, group))),
+                  kvHeads, 1},
+                 threads, static_cast<uint32_t>(tileSharedBytes(dim)),
+                 arguments);
   const AttendGrid grid =
-      attendGrid({graph->rows, params->heads, params->kvHeads, dim,
-                  graph->context.plan.spansPerRow, arguments.skipChunks != 0},
-                 graph->context.multiprocessors);
-  graph->append(
+      attendGrid({graph.rows, arguments.heads, arguments.kvHeads, dim,
+                  memory.spansPerRow, arguments.skipChunks != 0},
+                 graph.context.multiprocessors);
+  graph.append(
       "sluice_attend_" + suffix,
       {static_cast<uint32_t>(grid.spanRows * divideUp(group, warpPairs)),
        static_cast<uint32_t>(grid.spanShares), kvHeads},
       threads, static_cast<uint32_t>(attendSharedBytes(dim)), arguments);
-  graph->append("sluice_attend_combine",
-                {static_cast<uint32_t>(grid.combineRows),
-                 static_cast<uint32_t>(params->heads), 1},
-                static_cast<uint32_t>(combineThreads(dim)),
-                static_cast<uint32_t>(combineSharedBytes(dim)), arguments);
+  graph.append("sluice_attend_combine",
+               {static_cast<uint32_t>(grid.combineRows), heads, 1},
+               static_cast<uint32_t>(combineThreads(dim)),
+               static_cast<uint32_t>(combineSharedBytes(dim)), arguments);
+}
+
+void TaskAppender::append(const AttendTask &task) {
+  const CacheShape &shape = program.caches[size_t(task.cache)];
+  const PlannedAttention &attention =
+      program.step.attentions[size_t(task.attention)];
+  if (attention.heads > maxAttendHeads)
+    return failWith("attention of ", attention.heads,
+                    " heads; kernels have up to ", maxAttendHeads);
+  const int32_t dim = cacheDim(static_cast<int32_t>(shape.headDim));
+  graph.spanFloats =
+      std::max<int64_t>(graph.spanFloats, attention.heads * spanFloats(dim));
+  // The whole context is the widest window.
+  const int64_t context = graph.context.limits.contextLength;
+  AttendArguments arguments = {};
+  arguments.q = addressOf(task.query);
+  arguments.out = addressOf(task.output);
+  arguments.cache = inArena<uint8_t>(memory.caches[size_t(task.cache)]);
+  arguments.rows = graph.rowTable();
+  arguments.alibiSlopes = graph.slopesOf(attention);
+  arguments.partials = inArena<float>(memory.spans);
+  arguments.spanPlaces =
+      graph.pointer<int32_t>(graph.table(graph.layout.spanPlaces));
+  arguments.placeCount = memory.spanPlaces;
+  arguments.heads = static_cast<int32_t>(attention.heads);
+  arguments.kvHeads = static_cast<int32_t>(shape.kvHeads);
+  arguments.headDim = static_cast<int32_t>(shape.headDim);
+  arguments.window = static_cast<int32_t>(std::min(attention.window, context));
+  arguments.scale = attention.scale;
+  arguments.softcap = attention.softcap;
+  appendAttention(arguments, dim);
 }

@@ -109,8 +109,7 @@ void planWeights(const CudaProgram &program, const CudaExecutorLimits &limits,
 }
 
 void planStep(const CudaProgram &program, const CudaExecutorLimits &limits,
-              int64_t spanFloats, bool findsTokens, Planner &planner,
-              MemoryPlan &plan) {
+              int64_t spanFloats, Planner &planner, MemoryPlan &plan) {
   LinearRoom room = linearRoom(program, limits);
   uint64_t before = planner.end;
   plan.values = planner.take(uint64_t(paddedCapacity(limits.rows)),
@@ -140,7 +139,8 @@ void planStep(const CudaProgram &program, const CudaExecutorLimits &limits,
       planner.take(uint64_t(TableLayout(limits, limits.rows).words), 4);
   plan.moves = planner.take(uint64_t(limits.rows), 4);
   plan.rowNow = planner.take(uint64_t(limits.rows), 4);
-  plan.tokenOutputs = program.hasOutput && findsTokens ? limits.outputs : 0;
+  plan.tokenOutputs =
+      program.hasOutput && program.step.findsTokens() ? limits.outputs : 0;
   const auto outputs = uint64_t(plan.tokenOutputs);
   plan.greedy = planner.take(outputs, 4);
   plan.candidates = planner.take(outputs, maxCandidates * sizeof(TokenLogit));
@@ -182,7 +182,7 @@ int64_t layerPageBytes(const device::CacheShape &shape, CacheKind kind) {
 
 Expected<MemoryPlan> MemoryPlan::make(const CudaProgram &program,
                                       const CudaExecutorLimits &limits,
-                                      int64_t spanFloats, bool findsTokens) {
+                                      int64_t spanFloats) {
   MemoryPlan plan;
   Planner planner;
   planWeights(program, limits, planner, plan);
@@ -193,7 +193,7 @@ Expected<MemoryPlan> MemoryPlan::make(const CudaProgram &program,
                      uint64_t(layerPageBytes(shape, limits.cacheKind))));
   plan.layerPages = planner.take(program.caches.size(), sizeof(LayerPages));
   plan.cacheBytes = planner.end - plan.weightBytes;
-  planStep(program, limits, spanFloats, findsTokens, planner, plan);
+  planStep(program, limits, spanFloats, planner, plan);
   plan.bytes = planner.end;
   if (planner.overflowed)
     return failure("GPU memory: more is needed than can be addressed");

@@ -29,7 +29,7 @@ int64_t bucketOf(int64_t rows, int64_t limit);
 std::vector<int64_t> bucketsOf(int64_t limit);
 
 /// Returns how many rows the values of a graph of this capacity have room for;
-/// see CudaProgramABI.h.
+/// see StepGraph.h.
 constexpr int64_t paddedCapacity(int64_t rows) { return (rows + 63) / 64 * 64; }
 
 /// Returns how many rows a block of the linear kernels takes in a graph of this
@@ -64,13 +64,13 @@ struct MemoryNeed {
 struct MemoryPlan : MemoryNeed {
   /// Plans the arena. `spanFloats` is the size of a row's partial results of
   /// attention in one span, the maximum over the layers
-  /// (SluiceGraph::spanFloats). `findsTokens` says whether the program's graphs
-  /// give greedy tokens (givesGreedyTokens). If not, only logits are made for
-  /// outputs, and there is no room for tokens and candidates. Errors: sizes
-  /// that overflow; resolveLimits() has checked all else.
+  /// (StepGraph::spanFloats). If the program's tasks find no tokens
+  /// (StepPlan::findsTokens()), only logits are made for outputs, and there is
+  /// no room for tokens and candidates. Errors: sizes that overflow;
+  /// resolveLimits() has checked all else.
   static Expected<MemoryPlan> make(const CudaProgram &program,
                                    const CudaExecutorLimits &limits,
-                                   int64_t spanFloats, bool findsTokens = true);
+                                   int64_t spanFloats);
 
   std::vector<uint64_t> weights; ///< of each weight; tied ones have the same
   std::vector<uint64_t> ropes;   ///< [contextLength][rotary] floats each

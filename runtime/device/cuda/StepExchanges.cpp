@@ -49,8 +49,9 @@ struct Shares {
 };
 
 /// Returns the numbers of a value, for all rows of capacity.
-uint64_t floatsOf(const SluiceGraph *graph, int32_t domain, int64_t cols) {
-  return static_cast<uint64_t>(graph->capacity(domain) * cols);
+uint64_t floatsOf(const StepGraph *graph, device::RecordKind kind,
+                  int64_t cols) {
+  return static_cast<uint64_t>(graph->capacity(kind) * cols);
 }
 
 Piece pieceOf(const float *x, uint64_t floats) {
@@ -59,7 +60,7 @@ Piece pieceOf(const float *x, uint64_t floats) {
 
 /// Returns the parts of all members. Those of the other members lie in scratch
 /// memory, one after the other.
-GroupParts partsOf(const SluiceGraph *graph, const float *mine,
+GroupParts partsOf(const StepGraph *graph, const float *mine,
                    const float *others, uint64_t stride) {
   const DeviceGroup &group = *graph->context.group;
   return {mine, others, static_cast<int64_t>(stride), group.members(),
@@ -67,13 +68,13 @@ GroupParts partsOf(const SluiceGraph *graph, const float *mine,
 }
 
 /// Returns the note for the kernel after the last exchange.
-ExchangeNote noteOf(const SluiceGraph *graph) {
+ExchangeNote noteOf(const StepGraph *graph) {
   return {graph->pointer<int32_t>(graph->context.exchanged), graph->exchanges};
 }
 
 /// Appends an exchange in which the first member sends the piece to all other
 /// members.
-void addGiving(SluiceGraph *graph, const Piece &piece) {
+void addGiving(StepGraph *graph, const Piece &piece) {
   const DeviceGroup &group = *graph->context.group;
   std::vector<Piece> out(size_t(group.members())), in(out.size());
   if (group.member() == 0)
@@ -85,7 +86,7 @@ void addGiving(SluiceGraph *graph, const Piece &piece) {
 
 /// Returns whether the graph's nodes are made or listed. If not, they are only
 /// counted.
-bool isMade(SluiceGraph *graph) {
+bool isMade(StepGraph *graph) {
   const GraphContext &context = graph->context;
   if (graph->failed() || (!context.kernels && !context.nodeNames))
     return false;
@@ -97,13 +98,13 @@ bool isMade(SluiceGraph *graph) {
 
 } // namespace
 
-void addAllReduce(SluiceGraph *graph, const CollectiveOperands &operands,
+void addAllReduce(StepGraph *graph, const CollectiveOperands &operands,
                   int64_t cols) {
   if (!isMade(graph))
     return graph->countExchanges(/*exchanges=*/2);
   const DeviceGroup &group = *graph->context.group;
   const int32_t members = group.members(), self = group.member();
-  const Shares shares(floatsOf(graph, operands.domain, cols), members);
+  const Shares shares(floatsOf(graph, operands.kind, cols), members);
   std::vector<Piece> out, in;
   for (int32_t other = 0; other < members; ++other) {
     out.push_back(shares.of(operands.x, other));
@@ -130,7 +131,7 @@ void addAllReduce(SluiceGraph *graph, const CollectiveOperands &operands,
   graph->addExchange(out, in);
 }
 
-void addAllGather(SluiceGraph *graph, const CollectiveOperands &operands,
+void addAllGather(StepGraph *graph, const CollectiveOperands &operands,
                   int64_t partCols, int64_t cols) {
   if (!isMade(graph))
     return graph->countExchanges(/*exchanges=*/1);
@@ -139,7 +140,7 @@ void addAllGather(SluiceGraph *graph, const CollectiveOperands &operands,
       partCols * (members - 1) >= cols)
     return graph->failWith("gathers ", cols, " columns of ", members,
                            " members with ", partCols, " each");
-  const uint64_t floats = floatsOf(graph, operands.domain, partCols);
+  const uint64_t floats = floatsOf(graph, operands.kind, partCols);
   std::vector<Piece> out, in;
   for (int32_t other = 0; other < members; ++other) {
     out.push_back(pieceOf(operands.x, floats));
@@ -150,24 +151,25 @@ void addAllGather(SluiceGraph *graph, const CollectiveOperands &operands,
   JoinColumnsArguments join = {};
   join.parts = partsOf(graph, operands.x, operands.scratch, floats);
   join.to = operands.y;
-  join.rowCount = graph->count(operands.domain);
+  join.rowCount = graph->count(operands.kind);
   join.partCols = static_cast<int32_t>(partCols);
   join.cols = static_cast<int32_t>(cols);
   join.exchange = noteOf(graph);
-  const auto rows = static_cast<uint32_t>(graph->capacity(operands.domain));
+  const auto rows = static_cast<uint32_t>(graph->capacity(operands.kind));
   const int64_t blocks = (cols / 4 + groupThreads - 1) / groupThreads;
   graph->append("sluice_join_columns",
                 {rows, uint32_t(std::clamp<int64_t>(blocks, 1, maxBlocks)), 1},
                 groupThreads, 0, join);
 }
 
-void addBroadcast(SluiceGraph *graph, const float *rows, int64_t cols) {
+void addBroadcast(StepGraph *graph, const float *rows, int64_t cols) {
   if (!isMade(graph))
     return graph->countExchanges(/*exchanges=*/1);
-  addGiving(graph, pieceOf(rows, floatsOf(graph, SLUICE_DOMAIN_ROWS, cols)));
+  addGiving(graph,
+            pieceOf(rows, floatsOf(graph, device::RecordKind::Rows, cols)));
 }
 
-DeviceAddress addDecision(SluiceGraph *graph) {
+DeviceAddress addDecision(StepGraph *graph) {
   if (!isMade(graph)) {
     graph->countExchanges(/*exchanges=*/1);
     return 0;

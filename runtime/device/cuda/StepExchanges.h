@@ -14,13 +14,13 @@
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_STEPEXCHANGES_H
 #define SLUICE_RUNTIME_DEVICE_CUDA_STEPEXCHANGES_H
 
-#include "runtime/device/cuda/SluiceGraph.h"
+#include "runtime/device/cuda/StepGraph.h"
 
 namespace sluice::cuda {
 
-/// The operands of a collective, values of one domain as in CudaProgramABI.h.
+/// The operands of a collective, buffers of one kind of records.
 struct CollectiveOperands {
-  int32_t domain = 0;
+  device::RecordKind kind = device::RecordKind::Rows;
   const float *x = nullptr;
   float *y = nullptr;
   float *scratch = nullptr;
@@ -29,21 +29,21 @@ struct CollectiveOperands {
 /// y[row][cols] = the sum of x[row][cols] over the members. Each member
 /// receives all parts of its share, adds them up, and sends the sums to the
 /// other members. This moves as many bytes as a ring and takes two latencies.
-void addAllReduce(SluiceGraph *graph, const CollectiveOperands &operands,
+void addAllReduce(StepGraph *graph, const CollectiveOperands &operands,
                   int64_t cols);
 
 /// y[row][cols] = the x[row][partCols] of all members side by side.
-void addAllGather(SluiceGraph *graph, const CollectiveOperands &operands,
+void addAllGather(StepGraph *graph, const CollectiveOperands &operands,
                   int64_t partCols, int64_t cols);
 
 /// Appends a broadcast of the incoming rows, rows[row][cols], which only the
 /// first member has.
-void addBroadcast(SluiceGraph *graph, const float *rows, int64_t cols);
+void addBroadcast(StepGraph *graph, const float *rows, int64_t cols);
 
 /// Appends the agreement on which rows live: the first member reads the flags
 /// from host memory and broadcasts them. Returns their address on the device, a
 /// byte for each row.
-DeviceAddress addDecision(SluiceGraph *graph);
+DeviceAddress addDecision(StepGraph *graph);
 
 } // namespace sluice::cuda
 

@@ -1,12 +1,13 @@
-//===- SluiceGraph.cpp - a program's step as a list of kernels ------------===//
+//===- StepGraph.cpp - a program's step as a list of kernels --------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/device/cuda/SluiceGraph.h"
+#include "runtime/device/cuda/StepGraph.h"
 
+#include "runtime/device/cuda/GraphTasks.h"
 #include "runtime/device/cuda/StepExchanges.h"
 #include "runtime/device/cuda/kernels/SampleABI.h"
 
@@ -14,34 +15,39 @@
 
 using namespace sluice;
 using namespace sluice::cuda;
+using device::RecordKind;
 
-SluiceGraph::SluiceGraph(GraphContext &context, int64_t rows)
+StepGraph::StepGraph(GraphContext &context, int64_t rows)
     : context(context), layout(context.limits, rows), rows(rows),
       outputs(std::min(rows, context.limits.outputs)) {}
 
-Status SluiceGraph::build() {
-  context.program->build(this);
+Status StepGraph::build() {
+  for (size_t task = 0; task < context.program->step.tasks.size(); ++task)
+    appendTask(*this, task);
   return finish();
 }
 
-Status SluiceGraph::finish() {
+Status StepGraph::finish() {
   if (!failed() && context.program->hasOutput && !outputsNumbered)
     failWith("its outputs have got no numbers");
-  if (!failed() && givesGreedyTokens)
+  if (!failed() && context.program->step.findsTokens())
     addSampling();
+  if (!failed() && !context.program->hasEmbedding && received == 0 &&
+      context.arena)
+    failWith("it takes no rows in");
   if (!failed() && !context.program->hasOutput && sent == 0 && context.arena)
     failWith("it sends no rows");
   return error.withContext("the program");
 }
 
-void SluiceGraph::fail(const Status &status) {
+void StepGraph::fail(const Status &status) {
   if (error.ok())
     error = status;
 }
 
-void SluiceGraph::add(const std::string &kernel, Extent grid, uint32_t threads,
-                      uint32_t sharedBytes, std::vector<uint64_t> words,
-                      uint32_t parameterWords) {
+void StepGraph::add(const std::string &kernel, Extent grid, uint32_t threads,
+                    uint32_t sharedBytes, std::vector<uint64_t> words,
+                    uint32_t parameterWords) {
   ++kernelCount;
   noteNode(kernel);
   if (failed() || !context.kernels)
@@ -53,7 +59,7 @@ void SluiceGraph::add(const std::string &kernel, Extent grid, uint32_t threads,
                              std::move(words), parameterWords, kernel});
 }
 
-void SluiceGraph::addProduct(const ProductNode &product) {
+void StepGraph::addProduct(const ProductNode &product) {
   kernelCount += kernelsOfProduct;
   noteNode(productNodeName);
   if (failed() || !context.kernels)
@@ -61,8 +67,8 @@ void SluiceGraph::addProduct(const ProductNode &product) {
   nodes.push_back(product);
 }
 
-void SluiceGraph::addExchange(std::span<const DeviceGroup::Piece> out,
-                              std::span<const DeviceGroup::Piece> in) {
+void StepGraph::addExchange(std::span<const DeviceGroup::Piece> out,
+                            std::span<const DeviceGroup::Piece> in) {
   ++exchanges;
   kernelCount += kernelsOfExchange;
   noteNode(exchangeNodeName);
@@ -74,38 +80,35 @@ void SluiceGraph::addExchange(std::span<const DeviceGroup::Piece> out,
         }});
 }
 
-SluiceGraph::Address SluiceGraph::valueAt(int32_t domain,
-                                          int64_t offset) const {
-  int64_t floats =
-      domain == SLUICE_DOMAIN_ROWS
-          ? offset * padded(SLUICE_DOMAIN_ROWS)
-          : context.program->rowFloats * padded(SLUICE_DOMAIN_ROWS) +
-                offset * padded(SLUICE_DOMAIN_OUTPUTS);
+StepGraph::Address StepGraph::recordsAt(RecordKind kind, int64_t place) const {
+  int64_t floats = place * padded(kind);
+  if (kind == RecordKind::Outputs)
+    floats += context.program->rowFloats * padded(RecordKind::Rows);
   return context.arena + context.plan.values +
          static_cast<Address>(floats) * sizeof(float);
 }
 
-SluiceGraph::Address SluiceGraph::table(int64_t words) const {
+StepGraph::Address StepGraph::table(int64_t words) const {
   return context.arena + context.plan.tables +
          static_cast<Address>(words) * sizeof(int32_t);
 }
 
-const int32_t *SluiceGraph::count(int32_t domain) const {
+const int32_t *StepGraph::count(RecordKind kind) const {
   return pointer<int32_t>(table(
-      domain == SLUICE_DOMAIN_ROWS ? TableLayout::Rows : TableLayout::Outputs));
+      kind == RecordKind::Rows ? TableLayout::Rows : TableLayout::Outputs));
 }
 
-int64_t SluiceGraph::capacity(int32_t domain) const {
-  return domain == SLUICE_DOMAIN_ROWS ? rows : outputs;
+int64_t StepGraph::capacity(RecordKind kind) const {
+  return kind == RecordKind::Rows ? rows : outputs;
 }
 
-int64_t SluiceGraph::padded(int32_t domain) const {
-  return paddedCapacity(capacity(domain));
+int64_t StepGraph::padded(RecordKind kind) const {
+  return paddedCapacity(capacity(kind));
 }
 
-RowTable SluiceGraph::rowTable() const {
+RowTable StepGraph::rowTable() const {
   RowTable result = {};
-  result.rowCount = count(SLUICE_DOMAIN_ROWS);
+  result.rowCount = count(RecordKind::Rows);
   result.positions = pointer<int32_t>(table(layout.positions));
   result.sequences = pointer<int32_t>(table(layout.sequenceOf));
   result.pages = pointer<int32_t>(table(layout.pages));
@@ -114,7 +117,7 @@ RowTable SluiceGraph::rowTable() const {
   return result;
 }
 
-StepTables::Attention SluiceGraph::attention() const {
+StepTables::Attention StepGraph::attention() const {
   StepTables::Attention result;
   result.places = context.plan.spanPlaces;
   if (!hasLayersWithoutTiles)
@@ -122,10 +125,10 @@ StepTables::Attention SluiceGraph::attention() const {
   return result;
 }
 
-const float *SluiceGraph::slopesOf(const SluiceAttention &params) {
-  if (!params.alibiSlopes)
+const float *StepGraph::slopesOf(const device::PlannedAttention &attention) {
+  const std::vector<float> &wanted = attention.slopes;
+  if (wanted.empty())
     return nullptr;
-  std::span wanted(params.alibiSlopes, static_cast<size_t>(params.heads));
   std::vector<float> &all = context.slopes;
   auto found =
       std::search(all.begin(), all.end(), wanted.begin(), wanted.end());
@@ -141,37 +144,25 @@ const float *SluiceGraph::slopesOf(const SluiceAttention &params) {
                         at * sizeof(float));
 }
 
-const LinearWeight *SluiceGraph::linearWeight(int64_t weight) {
-  const std::vector<CudaWeight> &weights = context.program->weights;
-  const LinearWeight *linear =
-      weight >= 0 && weight < std::ssize(weights)
-          ? std::get_if<LinearWeight>(&weights[static_cast<size_t>(weight)])
-          : nullptr;
-  if (linear && !linear->isPartner)
-    return linear;
-  failWith("weight ", weight, " is not one of products");
-  return nullptr;
-}
-
-void SluiceGraph::noteTiles(int32_t rowsOfTile) {
+void StepGraph::noteTiles(int32_t rowsOfTile) {
   if (rowsOfTile == 0)
     hasLayersWithoutTiles = true;
   else if (std::ranges::find(tileRows, rowsOfTile) == tileRows.end())
     tileRows.push_back(rowsOfTile);
 }
 
-void SluiceGraph::addSampling() {
+void StepGraph::addSampling() {
   const MemoryPlan &plan = context.plan;
   const CudaProgram &program = *context.program;
   SampleArguments arguments = {};
   arguments.logits =
-      pointer<float>(valueAt(SLUICE_DOMAIN_OUTPUTS, program.logitsOffset));
+      pointer<float>(recordsAt(RecordKind::Outputs, program.logitsOffset));
   arguments.requests = pointer<OutputRequest>(table(layout.requests));
   arguments.sources = pointer<int32_t>(table(layout.outputSources));
   arguments.tokens = pointer<int32_t>(context.arena + plan.greedy);
   arguments.candidates = pointer<TokenLogit>(context.arena + plan.candidates);
   arguments.found = pointer<uint64_t>(context.arena + plan.found);
-  arguments.outputCount = count(SLUICE_DOMAIN_OUTPUTS);
+  arguments.outputCount = count(RecordKind::Outputs);
   arguments.vocabulary = program.vocabSize;
   const auto wide = static_cast<uint32_t>(outputs);
   const int32_t parts = sampleParts(static_cast<int32_t>(program.vocabSize));
@@ -181,8 +172,7 @@ void SluiceGraph::addSampling() {
          arguments);
 }
 
-void SluiceGraph::addCheckpoint(std::span<void *const> values,
-                                std::span<const int64_t> floats) {
+void StepGraph::addCheckpoint(std::span<const device::PlannedBuffer> buffers) {
   ++checkpoints;
   const MemoryPlan &plan = context.plan;
   CompactArguments compact = {};
@@ -216,12 +206,14 @@ void SluiceGraph::addCheckpoint(std::span<void *const> values,
   constexpr int64_t maxBlocks = 64;
   auto blocks =
       static_cast<uint32_t>(std::clamp<int64_t>(rows / 2, 1, maxBlocks));
-  for (size_t first = 0; first < values.size(); first += maxValues) {
-    size_t some = std::min<size_t>(maxValues, values.size() - first);
+  for (size_t first = 0; first < buffers.size(); first += maxValues) {
+    size_t some = std::min<size_t>(maxValues, buffers.size() - first);
     MoveArguments move = {};
     for (size_t i = 0; i < some; ++i) {
-      move.values[i] = static_cast<uint8_t *>(values[first + i]);
-      move.rowBytes[i] = floats[first + i] * int64_t(sizeof(float));
+      const device::PlannedBuffer &buffer = buffers[first + i];
+      move.values[i] =
+          pointer<uint8_t>(recordsAt(RecordKind::Rows, buffer.place));
+      move.rowBytes[i] = buffer.floats * int64_t(sizeof(float));
     }
     move.moves = compact.moves;
     move.moveCount = compact.moveCount;

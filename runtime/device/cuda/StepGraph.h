@@ -1,17 +1,27 @@
-//===- SluiceGraph.h - a program's step as a list of kernels --------------===//
+//===- StepGraph.h - a program's step as a list of kernels ----------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A SluiceGraph is the graph of a step for one capacity of rows: a list of
-// nodes to which the functions of CudaProgramABI.h append.
+// A StepGraph is the graph of a step for one capacity of rows: a list of nodes,
+// to which GraphTasks.h appends those of each task of the program's plan.
+//
+// Each task runs after all tasks before it have run. (Dependent launches let
+// kernels overlap where that is safe; see kernels/KernelABI.h.) The numbers of
+// rows and outputs lie in device memory; the graph's capacities are their
+// bounds. A checkpoint lowers the number of rows. Outputs get their numbers
+// before the first task for outputs. After that they keep their places until no
+// row lives, and then there are no outputs.
+//
+// Both capacities are rounded up to multiples of 64 for the places of buffers
+// (StepPlan.h), so that all buffers are aligned to 256 bytes.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_RUNTIME_DEVICE_CUDA_SLUICEGRAPH_H
-#define SLUICE_RUNTIME_DEVICE_CUDA_SLUICEGRAPH_H
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_STEPGRAPH_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_STEPGRAPH_H
 
 #include "runtime/device/cuda/DeviceGroup.h"
 #include "runtime/device/cuda/KernelLibrary.h"
@@ -53,31 +63,29 @@ struct GraphContext {
   std::vector<float> slopes;
 };
 
-} // namespace sluice::cuda
-
-/// The state behind CudaProgramABI.h's opaque pointer.
-struct SluiceGraph {
+/// The nodes of a step, and what the executor needs to know of them.
+struct StepGraph {
   /// `rows` is one of bucketsOf(limits.rows).
-  SluiceGraph(sluice::cuda::GraphContext &context, int64_t rows);
+  StepGraph(GraphContext &context, int64_t rows);
 
-  /// Calls the program's function, and then finish(). Errors: the program asks
-  /// for something that does not exist.
-  sluice::Status build();
-  /// Appends what the runtime adds after the program's work, which need not
+  /// Appends all tasks of the program's plan, and then calls finish(). Errors:
+  /// a weight is not of the kind that its task needs, or a GPU has no such
+  /// task.
+  Status build();
+  /// Appends what the runtime adds after the program's tasks, which need not
   /// come from build(). Errors: as build().
-  sluice::Status finish();
+  Status finish();
 
   // The results of build().
-  std::vector<sluice::cuda::GraphNode> nodes;
+  std::vector<GraphNode> nodes;
   /// The address, [row][hiddenSize], to which incoming rows are copied before
   /// the graph runs; 0 if there are none.
-  sluice::cuda::DeviceAddress received = 0;
+  DeviceAddress received = 0;
   /// The rows for the next stage, [row][hiddenSize], once the graph has run.
-  sluice::cuda::DeviceAddress sent = 0;
+  DeviceAddress sent = 0;
   int32_t checkpoints = 0;
   /// The checkpoints before the outputs got their final numbers.
   int32_t checkpointsBeforeOutputs = 0;
-  bool givesGreedyTokens = false;
   /// The maximum over the layers of the floats of a row's partial results in
   /// one span of attention.
   int64_t spanFloats = 0;
@@ -97,32 +105,31 @@ struct SluiceGraph {
   static constexpr int64_t kernelsOfProduct = 3;
   static constexpr int64_t kernelsOfExchange = 4;
 
-  // The following members serve the functions of CudaProgramABI.h.
-  using Address = sluice::cuda::DeviceAddress;
+  // The following members serve those who append.
+  using Address = DeviceAddress;
 
-  void fail(const sluice::Status &status);
+  void fail(const Status &status);
   template <typename... Parts> void failWith(const Parts &...parts) {
-    fail(sluice::failure(parts...));
+    fail(failure(parts...));
   }
   bool failed() const { return !error.ok(); }
 
   /// Appends a kernel whose parameter is the structure `arguments`.
   template <typename Arguments>
-  void append(const std::string &kernel, sluice::cuda::Extent grid,
-              uint32_t threads, uint32_t sharedBytes,
-              const Arguments &arguments) {
-    std::vector<uint64_t> words = sluice::cuda::argumentWords(arguments);
+  void append(const std::string &kernel, Extent grid, uint32_t threads,
+              uint32_t sharedBytes, const Arguments &arguments) {
+    std::vector<uint64_t> words = argumentWords(arguments);
     uint32_t size = uint32_t(words.size());
     add(kernel, grid, threads, sharedBytes, std::move(words), size);
   }
-  void add(const std::string &kernel, sluice::cuda::Extent grid,
-           uint32_t threads, uint32_t sharedBytes, std::vector<uint64_t> words,
+  void add(const std::string &kernel, Extent grid, uint32_t threads,
+           uint32_t sharedBytes, std::vector<uint64_t> words,
            uint32_t parameterWords);
 
-  void addProduct(const sluice::cuda::ProductNode &product);
+  void addProduct(const ProductNode &product);
   /// Appends a node that does DeviceGroup::exchange() with these pieces.
-  void addExchange(std::span<const sluice::cuda::DeviceGroup::Piece> out,
-                   std::span<const sluice::cuda::DeviceGroup::Piece> in);
+  void addExchange(std::span<const DeviceGroup::Piece> out,
+                   std::span<const DeviceGroup::Piece> in);
   /// Counts `count` exchanges and one kernel, if nothing is launched.
   void countExchanges(int32_t count) {
     kernelCount += count * kernelsOfExchange + 1;
@@ -131,29 +138,30 @@ struct SluiceGraph {
   template <typename T> T *pointer(Address address) const {
     return reinterpret_cast<T *>(address);
   }
-  Address valueAt(int32_t domain, int64_t offset) const;
+  /// Returns the address of the records at the place `place`, in floats of a
+  /// record, among the buffers of a kind.
+  Address recordsAt(device::RecordKind kind, int64_t place) const;
   Address table(int64_t words) const;
-  const int32_t *count(int32_t domain) const;
+  /// Returns the address of the number of rows (outputs).
+  const int32_t *count(device::RecordKind kind) const;
   /// capacity() returns how many rows (outputs) the graph is made for, padded()
   /// how many its values have room for.
-  int64_t capacity(int32_t domain) const;
-  int64_t padded(int32_t domain) const;
-  sluice::cuda::RowTable rowTable() const;
-  sluice::cuda::StepTables::Attention attention() const;
-  const float *slopesOf(const SluiceAttention &params);
-  /// Returns null and records an error if there is no such weight.
-  const sluice::cuda::LinearWeight *linearWeight(int64_t weight);
+  int64_t capacity(device::RecordKind kind) const;
+  int64_t padded(device::RecordKind kind) const;
+  RowTable rowTable() const;
+  StepTables::Attention attention() const;
+  const float *slopesOf(const device::PlannedAttention &attention);
   /// Records that a layer's attention computes chunks in tiles of `rowsOfTile`
   /// rows, or that it has no tiles (0).
   void noteTiles(int32_t rowsOfTile);
   /// Appends the kernels that compute what outputs ask for beyond the greatest
   /// token, which is already known.
   void addSampling();
-  void addCheckpoint(std::span<void *const> values,
-                     std::span<const int64_t> floats);
+  /// Appends a checkpoint that moves the records of these buffers of rows.
+  void addCheckpoint(std::span<const device::PlannedBuffer> buffers);
 
-  sluice::cuda::GraphContext &context;
-  const sluice::cuda::TableLayout layout;
+  GraphContext &context;
+  const TableLayout layout;
   int64_t rows;
   int64_t outputs;
   bool outputsNumbered = false;
@@ -164,7 +172,9 @@ private:
       context.nodeNames->push_back(name);
   }
 
-  sluice::Status error;
+  Status error;
 };
 
-#endif // SLUICE_RUNTIME_DEVICE_CUDA_SLUICEGRAPH_H
+} // namespace sluice::cuda
+
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_STEPGRAPH_H

@@ -194,7 +194,7 @@ std::string errorWith(const char *pointer, json value) {
 }
 
 TEST(ExecutableDescriptorTest, RefusesOutOfRange) {
-  EXPECT_THAT(errorWith("/format", 1), HasSubstr("reads format 5"));
+  EXPECT_THAT(errorWith("/format", 1), HasSubstr("reads format 6"));
   EXPECT_THAT(errorWith("/vocab_size", 0), HasSubstr("vocab_size is 0"));
   EXPECT_THAT(errorWith("/context_length", -1), HasSubstr("context_length"));
   EXPECT_THAT(errorWith("/layers", int64_t(1) << 40), HasSubstr("layers"));

@@ -14,8 +14,8 @@ using namespace sluice::device;
 
 namespace {
 
-/// Returns a plan with each kind of task in which no member has its default
-/// value.
+/// Returns a plan with each kind of task. No member has its default value, but
+/// those that are for a GPU only have it in the tasks before the barrier.
 StepPlan everyTask() {
   StepPlan plan;
   plan.kernelNames = {"rows_embed", "rows_add"};
@@ -33,7 +33,21 @@ StepPlan everyTask() {
                 ExchangeTask{ExchangeTask::Operation::Gather,
                              RecordKind::Outputs, 1, 2, 3},
                 CheckpointTask{{1, 2}},
-                BarrierTask()};
+                BarrierTask(),
+                RowLoopTask{RecordKind::Rows,
+                            1,
+                            {{KernelArgument::Kind::Buffer, 1, 64},
+                             {KernelArgument::Kind::Positions},
+                             {KernelArgument::Kind::OutputRows},
+                             {KernelArgument::Kind::GreedyTokens}},
+                            128,
+                            4},
+                ProductTask{RecordKind::Rows, 1, 2, 3, 4, 0, 48,
+                            ProductGate::GeluTanh, 5, 6},
+                EmbedTask{1, true, 2},
+                OperandTask{RecordKind::Outputs, OperandRows::F16, 1, 2},
+                ReceiveTask{1},
+                SendTask{2}};
   return plan;
 }
 
@@ -61,6 +75,11 @@ TEST(StepPlanJson, KeepsEveryMember) {
   EXPECT_EQ(std::get<ExchangeTask>(plan->tasks[4]).operation,
             ExchangeTask::Operation::Gather);
   EXPECT_TRUE(std::holds_alternative<BarrierTask>(plan->tasks[6]));
+  const auto &gated = std::get<ProductTask>(plan->tasks[8]);
+  EXPECT_EQ(gated.gate, ProductGate::GeluTanh);
+  EXPECT_EQ(gated.residual, 6);
+  EXPECT_TRUE(std::get<EmbedTask>(plan->tasks[9]).byPosition);
+  EXPECT_TRUE(plan->findsTokens());
 }
 
 /// Executables of before are read by what is written here: another form is
@@ -79,7 +98,13 @@ TEST(StepPlanJson, HasThisForm) {
       R"({"attention":4,"cache":3,"do":"attend","output":2,"query":1})",
       R"({"do":"exchange","input":1,"kind":"outputs","operation":"gather","output":2,"scratch":3})",
       R"({"buffers":[1,2],"do":"checkpoint"})",
-      R"({"do":"barrier"})"};
+      R"({"do":"barrier"})",
+      R"({"arguments":[{"index":1,"kind":"buffer","part":64},{"index":0,"kind":"positions"},{"index":0,"kind":"output_rows"},{"index":0,"kind":"greedy_tokens"}],"blocks":4,"do":"row_loop","kernel":1,"kind":"rows","threads":128})",
+      R"({"bias":3,"do":"product","end_column":48,"first_column":0,"gate":"gelu_tanh","input":1,"kind":"rows","output":4,"partner_bias":5,"residual":6,"weight":2})",
+      R"({"by_position":true,"do":"embed","output":2,"table":1})",
+      R"({"do":"operand","format":"f16","input":1,"kind":"outputs","output":2})",
+      R"({"do":"receive","output":1})",
+      R"({"do":"send","input":2})"};
   ASSERT_EQ(written["tasks"].size(), std::size(tasks));
   for (size_t i = 0; i < std::size(tasks); ++i)
     EXPECT_EQ(written["tasks"][i].dump(), tasks[i]);
@@ -103,6 +128,10 @@ TEST(StepPlanJson, SaysWhatIsWrongAndWhere) {
             "step: buffers[1]: floats: is not a whole number");
   EXPECT_EQ(message([](json &plan) { plan["buffers"][0]["kind"] = "row"; }),
             "step: buffers[0]: kind: 'row' is not known");
+  EXPECT_EQ(message([](json &plan) { plan["tasks"][9]["by_position"] = 1; }),
+            "step: tasks[9]: by_position: is neither true nor false");
+  EXPECT_EQ(message([](json &plan) { plan["tasks"][8]["residual"] = "x"; }),
+            "step: tasks[8]: residual: is not a whole number");
   EXPECT_EQ(message([](json &plan) { plan["tasks"][2]["do"] = "dance"; }),
             "step: tasks[2]: 'dance' is not known");
   EXPECT_EQ(message([](json &plan) { plan["tasks"][6].erase("do"); }),

@@ -7,13 +7,15 @@
 // CHECK:       sluice.program @main step @main_step cuda
 // CHECK-SAME:    checkpoints = 2
 
-// CHECK-LABEL: sluice.graph @main_step {
-// CHECK:         sluice.graph_operand rows f16 %[[X:.*]] into %{{.*}} cols 64
-// CHECK:         sluice.graph_linear rows weight 1 columns 0 to 48
-// CHECK:         sluice.graph_checkpoint
-// CHECK:         sluice.graph_operand rows f16 %[[X]] into %{{.*}} cols 64
-// CHECK:         sluice.graph_linear rows weight 1 columns 48 to 64
-// CHECK:         sluice.graph_checkpoint
+// CHECK-LABEL: sluice.step @main_step(
+// CHECK:         sluice.task.rows rows runtime reads(%{{.*}} = %[[X:x[_0-9]*]] :
+// CHECK-NEXT:      sluice.to_operand
+// CHECK:         sluice.task.product rows %{{.*}} columns 0 to 48
+// CHECK:         sluice.task.checkpoint
+// CHECK:         sluice.task.rows rows runtime reads(%{{.*}} = %[[X]] :
+// CHECK-NEXT:      sluice.to_operand
+// CHECK:         sluice.task.product rows %{{.*}} columns 48 to 64
+// CHECK:         sluice.task.checkpoint
 !square = tensor<64x64x!sluice.block<q8_0>>
 !cache = !sluice.cache<kv_heads = 4, head_dim = 16>
 

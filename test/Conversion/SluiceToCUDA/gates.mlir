@@ -24,13 +24,13 @@ sluice.weight @bias in @f at 0 stored f32 : tensor<256xf32>
 
 // REMARK: gates-fused-into-products=2
 
-// CHECK-LABEL: sluice.graph @main_step {
-// CHECK:         sluice.graph_linear {{.*}} gate silu
-// CHECK-NOT:     gate silu
-// CHECK:         sluice.graph_linear {{.*}} bias
-// CHECK-NOT:     gate silu
-// CHECK:         sluice.graph_linear {{.*}} gate silu
-// CHECK-NOT:     gate silu
+// CHECK-LABEL: sluice.step @main_step(
+// CHECK:         sluice.task.product {{.*}} gate silu
+// CHECK-NOT:     sluice.task.product {{.*}} gate silu
+// CHECK:         sluice.task.product {{.*}} bias
+// CHECK-NOT:     sluice.task.product {{.*}} gate silu
+// CHECK:         sluice.task.product {{.*}} gate silu
+// CHECK-NOT:     sluice.task.product {{.*}} gate silu
 sluice.model @main(%batch: !sluice.batch) attributes {
     architecture = "t", model_name = "t", vocab_size = 100,
     context_length = 8} {
@@ -98,18 +98,18 @@ sluice.weight @d in @f at 0 stored bf16 : !w
 
 // REMARK: gates-fused-into-products=0
 
-// CHECK-LABEL: sluice.graph @main_step {
-// CHECK-NOT:     gate silu
-// CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 256 of %{{[^ ]*}} into %[[Y0:.*]]
-// CHECK-NOT:     gate silu
-// CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 256 of %{{[^ ]*}} into %[[Y1:.*]]
-// CHECK:         sluice.graph_checkpoint(%[[Y0]], %[[Y1]])
-// CHECK:         sluice.launch_kernel @kernels::@rows_gate
-// CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 256 of %{{[^ ]*}} into %[[Y2:.*]]
-// CHECK:         sluice.graph_checkpoint(
-// CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 256 of %{{[^ ]*}} into %[[Y3:.*]]
-// CHECK:         sluice.launch_kernel @kernels::@rows_gate{{.*}}(%{{.*}}, %[[Y2]], %[[Y3]],
-// CHECK-NOT:     gate silu
+// CHECK-LABEL: sluice.step @main_step(
+// CHECK-NOT:     sluice.task.product {{.*}} gate silu
+// CHECK:         sluice.task.product rows %{{.*}} into %[[Y0:x_[0-9]+]] :
+// CHECK-NOT:     sluice.task.product {{.*}} gate silu
+// CHECK:         sluice.task.product rows %{{.*}} into %[[Y1:x_[0-9]+]] :
+// CHECK:         sluice.task.checkpoint %[[Y0]], %[[Y1]] :
+// CHECK:         sluice.task.rows rows kernel @kernels::@rows_gate
+// CHECK:         sluice.task.product rows %{{.*}} into %[[Y2:x_[0-9]+]] :
+// CHECK:         sluice.task.checkpoint
+// CHECK:         sluice.task.product rows %{{.*}} into %[[Y3:x_[0-9]+]] :
+// CHECK:         sluice.task.rows rows kernel @kernels::@rows_gate{{.*}} reads(%{{.*}} = %[[Y2]] : {{.*}}, %{{.*}} = %[[Y3]] :
+// CHECK-NOT:     sluice.task.product {{.*}} gate silu
 sluice.model @main(%batch: !sluice.batch) attributes {
     architecture = "t", model_name = "t", vocab_size = 100,
     context_length = 8} {

@@ -4,7 +4,7 @@
 
 // A layer whose two halves both start from its input, over a group of two, as on
 // a CPU (SluiceToCPU/groups.mlir): the members meet once for both halves and once
-// for the logits. A meeting is a node of the graph with scratch memory of its own.
+// for the logits. An exchange has scratch memory of its own.
 // One half's product adds the other's; the biases of products that are summed up
 // are added in the kernel behind the meeting, once.
 
@@ -21,27 +21,27 @@ sluice.weight @up.bias in @f at 0 stored f32 : tensor<128xf32>
 sluice.weight @down in @f at 0 stored f32 : tensor<32x128xf32>
 sluice.weight @down.bias in @f at 0 stored f32 : tensor<32xf32>
 
+// CHECK-LABEL: sluice.step @main.s0.m0_step(
+// The first half of the outputs' columns, with half of the bias.
+// CHECK:         sluice.task.product rows %{{.*}} tensor<16x32xf32> ->
+// CHECK:         sluice.task.product rows %{{.*}} bias {{.*}} tensor<64x32xf32>
+// Parts of two sums, of all columns and without a bias.
+// CHECK:         sluice.task.product rows %{{.*}} into %[[P1:x_[0-9]+]] {
+// CHECK:         sluice.task.product rows %{{.*}} residual %[[P1]] into %[[PART:x_[0-9]+]] {
+// CHECK:         sluice.task.exchange sum rows %[[PART]] into %[[SUM:x_[0-9]+]] scratch %{{.*}} : !sluice.buffer<rows, 32> -> !sluice.buffer<rows, 32>, !sluice.buffer<rows, 64>
+// CHECK:         sluice.task.rows rows kernel @kernels::@rows_add_bias_add{{[a-z0-9_]*}} {{.*}} reads({{.*}}%[[SUM]] :
+// CHECK:         sluice.task.product rows %{{.*}} into %[[TOKENS:x_[0-9]+]]
+// CHECK:         sluice.task.exchange gather rows %[[TOKENS]] into %{{.*}} : !sluice.buffer<rows, 32> -> !sluice.buffer<rows, 64>, !sluice.buffer<rows, 64>
+// CHECK-NOT:     sluice.task.exchange
+
+// CHECK-LABEL: sluice.step @main.s0.m1_step(
+// CHECK:         sluice.task.exchange sum
+// CHECK:         sluice.task.exchange gather
+
 // CHECK-LABEL: gpu.func @rows_add_bias_add{{[a-z0-9_]*}}(
 // CHECK:         %[[X:.*]] = vector.load
 // CHECK:         arith.addf
 // CHECK:         arith.addf
-
-// CHECK-LABEL: sluice.graph @main.s0.m0_step {
-// The first half of the outputs' columns, with half of the bias.
-// CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 16 of %{{.*}} into
-// CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 64 of %{{.*}} bias
-// Parts of two sums, of all columns and without a bias.
-// CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 32 of %{{[^ ]*}} into %[[P1:.*]]
-// CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 32 of %{{[^ ]*}} residual %[[P1]] into %[[PART:.*]]
-// CHECK:         sluice.graph_all_reduce rows %[[PART]] into %[[SUM:.*]] cols 32 scratch %
-// CHECK:         sluice.launch_kernel @kernels::@rows_add_bias_add{{[a-z0-9_]*}} rows
-// CHECK:         sluice.graph_linear rows weight {{[0-9]+}} columns 0 to 32 of %{{[^ ]*}} into %[[TOKENS:.*]]
-// CHECK:         sluice.graph_all_gather rows %[[TOKENS]] cols 32 into %{{.*}} cols 64 scratch %
-// CHECK-NOT:     sluice.graph_all_
-
-// CHECK-LABEL: sluice.graph @main.s0.m1_step {
-// CHECK:         sluice.graph_all_reduce
-// CHECK:         sluice.graph_all_gather
 
 sluice.model @main(%chunk: !sluice.chunk) attributes {
     architecture = "test", model_name = "test", vocab_size = 64,

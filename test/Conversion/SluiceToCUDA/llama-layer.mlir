@@ -1,11 +1,11 @@
 // RUN: sluice-opt %s '--sluice-plan=target=#sluice.cuda' --convert-sluice-to-cuda=arch=sm_90a,sm_100 --remarks-filter="(convert-)?sluice.*" 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: sluice-opt %s '--sluice-plan=target=#sluice.cuda' --convert-sluice-to-cuda=arch=sm_90a,sm_100 --verify-roundtrip | FileCheck %s
 
-// One layer of a llama with quantised weights, whole: what becomes a kernel,
-// what a call of the runtime. Rows become operands once for all products that
-// take them, by a call, since they are no whole units of features; the products
+// One layer of a llama with quantised weights, whole: what becomes a kernel, and
+// what the runtime has kernels for. Rows become operands once for all products that
+// take them, by the runtime, since they are no whole units of features; the products
 // before the sums add the residual themselves, and those before the gate are one
-// with it; the two norms share a kernel. Marks say where the layer is.
+// with it; the two norms share a kernel.
 
 // REMARK: [Analysis] fusion | Category:sluice-fuse-products
 // REMARK-SAME: gates-fused-into-products=1, operands-made-by-row-loops=0, residuals-fused-into-products=2
@@ -17,6 +17,35 @@
 // CHECK-SAME:    rope_tables = [#sluice.rope_table<inverse = [1.000000e+00,
 // CHECK-SAME:    weights = [#sluice.weight_use<@embd, rows>, #sluice.weight_use<@n1, vector>, #sluice.weight_use<@q, linear>, {{.*}}, #sluice.weight_use<@embd, linear>]
 // CHECK-NOT:   sluice.model
+
+// CHECK-LABEL: sluice.step @main_step({{.*}} target #sluice.cuda
+// CHECK:         sluice.task.rows rows runtime {{.*}} writes(%[[H:.*]] : !sluice.buffer<rows, 64>) {
+// CHECK-NEXT:      sluice.embed
+// CHECK:         sluice.task.rows rows kernel @kernels::@rows_rms_norm threads 32 blocks 1 reads(%{{.*}} = %[[H]] : {{.*}} attributes {layer = 0 : i64}
+// CHECK:         sluice.task.rows rows runtime {{.*}} writes(%[[X:.*]] : !sluice.buffer<rows, 64, <f16, floats = 84>>)
+// CHECK-NEXT:      sluice.to_operand
+// CHECK:         sluice.task.product rows %[[X]], %{{.*}} into %[[Q:x_[0-9]+]] {{{.*}}tensor<64x64
+// CHECK-NEXT:    sluice.task.product rows %[[X]], %{{.*}} into %[[K:x_[0-9]+]] {{{.*}}tensor<32x64
+// CHECK-NEXT:    sluice.task.product rows %[[X]], %{{.*}} into %[[V:x_[0-9]+]] {{{.*}}tensor<32x64
+// CHECK-NEXT:    sluice.task.rows rows kernel @kernels::@rows_rotate_rotate threads 32 blocks 1 reads(%{{.*}} = %[[Q]] : {{.*}}, %{{.*}} = %[[K]] : {{.*}}) weights(%{{.*}} : !sluice.rope_table<16>) writes(%[[RQ:.*]] : !sluice.buffer<rows, 64>, %[[RK:.*]] : !sluice.buffer<rows, 32>)
+// CHECK:         sluice.task.append %[[RK]], %[[V]] to
+// CHECK-NEXT:    sluice.task.attend %[[RQ]] over
+// CHECK-NEXT:    sluice.task.rows rows runtime
+// CHECK-NEXT:      sluice.to_operand
+// CHECK:         sluice.task.product rows %{{.*}} residual %[[H]] into %[[H2:x_[0-9]+]] {
+// CHECK-NEXT:    sluice.task.rows rows kernel @kernels::@rows_rms_norm threads 32
+// CHECK:         sluice.task.rows rows runtime
+// CHECK-NEXT:      sluice.to_operand
+// CHECK:         sluice.task.product rows %{{.*}} gate silu %{{.*}} into %[[F:x_[0-9]+]] {
+// CHECK-NEXT:    sluice.task.rows rows runtime reads(%{{.*}} = %[[F]] :
+// CHECK-NEXT:      sluice.to_operand
+// CHECK:         sluice.task.product rows %{{.*}} residual %[[H2]] into
+// CHECK-NEXT:    sluice.task.rows outputs kernel @kernels::@rows_select_outputs_rms_norm threads 32
+// CHECK:         sluice.task.rows outputs runtime
+// CHECK-NEXT:      sluice.to_operand
+// CHECK:         sluice.task.product outputs %{{.*}} into %[[LOGITS:x_[0-9]+]] :
+// CHECK-NEXT:    sluice.task.sample %[[LOGITS]] kernels [#sluice.kernel<@kernels::@greedy_tokens, threads = 32, blocks = 1>]
+// CHECK-NEXT:    sluice.results %[[LOGITS]]
 
 // CHECK:       gpu.module @kernels [#nvvm.target<chip = "sm_90a">, #nvvm.target<chip = "sm_100">] {
 // CHECK:         gpu.func @rows_rms_norm(
@@ -31,35 +60,6 @@
 // CHECK:           %[[FINITE:.*]] = arith.andi %[[ABOVE]], %[[BELOW]] : i1
 // CHECK:           %[[NONE:.*]] = arith.xori %[[TOKEN:.*]], %{{.*}} : i32
 // CHECK:           arith.select %[[FINITE]], %[[TOKEN]], %[[NONE]] : i32
-
-// CHECK-LABEL: sluice.graph @main_step {
-// CHECK:         %[[H:.*]] = sluice.graph_value rows
-// CHECK-NEXT:    sluice.graph_embed 0 by token into %[[H]] cols 64
-// CHECK-NEXT:    sluice.graph_layer 0
-// CHECK:         sluice.launch_kernel @kernels::@rows_rms_norm rows threads 32
-// CHECK:         sluice.graph_operand rows f16 %{{.*}} into %[[X:.*]] cols 64
-// CHECK:         sluice.graph_linear rows weight 2 columns 0 to 64 of %[[X]] into %[[Q:.*]]{{$}}
-// CHECK:         sluice.graph_linear rows weight 3 columns 0 to 32 of %[[X]] into %[[K:.*]]{{$}}
-// CHECK:         sluice.graph_linear rows weight 4 columns 0 to 32 of %[[X]] into %[[V:.*]]{{$}}
-// CHECK:         sluice.launch_kernel @kernels::@rows_rotate_rotate rows threads 32(%{{.*}}, %{{.*}}, %{{.*}}, %[[Q]], %[[RQ:.*]], %[[K]], %[[RK:.*]])
-// CHECK-NEXT:    sluice.graph_append 0 %[[RK]], %[[V]]
-// CHECK:         sluice.graph_attend 0 %[[RQ]] into %{{.*}} with @attention
-// CHECK:         sluice.graph_operand rows f16
-// CHECK:         sluice.graph_linear rows weight 5 columns 0 to 64 of %{{.*}} residual %[[H]] into %[[H2:.*]]{{$}}
-// CHECK:         sluice.launch_kernel @kernels::@rows_rms_norm rows threads 32
-// CHECK:         sluice.graph_operand rows f16
-// CHECK:         sluice.graph_linear rows weight 7 columns 0 to 96 of %{{.*}} gate silu into %[[F:.*]]{{$}}
-// CHECK-NEXT:    %{{.*}} = sluice.graph_value
-// CHECK-NEXT:    sluice.graph_operand rows f16 %[[F]]
-// CHECK:         sluice.graph_linear rows weight 9 columns 0 to 64 of %{{.*}} residual %[[H2]] into
-// CHECK-NEXT:    sluice.graph_layer{{$}}
-// CHECK-NEXT:    sluice.graph_select_outputs
-// CHECK:         sluice.launch_kernel @kernels::@rows_select_outputs_rms_norm outputs threads 32
-// CHECK:         sluice.graph_operand outputs f32
-// CHECK:         sluice.graph_linear outputs weight 11 columns 0 to 100 of %{{.*}} into %[[LOGITS:.*]]{{$}}
-// CHECK:         %[[TOKENS:.*]] = sluice.graph_address greedy_tokens
-// CHECK-NEXT:    sluice.launch_kernel @kernels::@greedy_tokens outputs threads 32(%{{.*}}, %[[LOGITS]], %[[TOKENS]])
-// CHECK-NEXT:  }
 !square = tensor<64x64x!sluice.block<q8_0>>
 !narrow = tensor<32x64x!sluice.block<q8_0>>
 !up = tensor<96x64x!sluice.block<q8_0>>

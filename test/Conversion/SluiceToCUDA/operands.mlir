@@ -27,8 +27,44 @@ sluice.weight @down in @f at 0 stored q8_0 : !down
 // REMARK: Category:sluice-fuse-products {{.*}}gates-fused-into-products=1, operands-made-by-row-loops=2, residuals-fused-into-products=2
 
 // CHECK:       weights = [{{.*}}#sluice.weight_use<@gate, linear, partner @up>, #sluice.weight_use<@up, linear>
+// CHECK-LABEL: sluice.step @main_step(
+// CHECK:         sluice.embed
+// CHECK:         sluice.task.rows rows kernel @kernels::@rows_rms_norm_to_operand threads 32 blocks 1 reads({{.*}}) writes(%[[A:x[_0-9]*]] : !sluice.buffer<rows, 256, <f16
+// CHECK:           sluice.to_operand
+// CHECK-NOT:     {{to_operand|task.product}}
+// CHECK:         sluice.task.product rows %[[A]], {{.*}} tensor<256x256
+// CHECK-NOT:     {{to_operand|task.product}}
+// CHECK:         sluice.task.product rows %[[A]], {{.*}} tensor<128x256
+// CHECK-NOT:     {{to_operand|task.product}}
+// CHECK:         sluice.task.product rows %[[A]], {{.*}} tensor<128x256
+// CHECK-NOT:     {{to_operand|task.product}}
+// CHECK:         sluice.task.rows rows kernel @kernels::@rows_rotate_rotate
+// CHECK-NOT:     {{to_operand|task.product}}
+// CHECK:         sluice.task.append
+// CHECK-NOT:     {{to_operand|task.product}}
+// CHECK:         sluice.task.attend
+// CHECK-NOT:     sluice.task.product
+// CHECK:         sluice.task.rows rows runtime
+// CHECK-NEXT:      sluice.to_operand
+// CHECK-NOT:     {{to_operand|task.product}}
+// CHECK:         sluice.task.product rows {{.*}} residual
+// CHECK-NOT:     {{to_operand|task.product}}
+// CHECK:         sluice.task.rows rows kernel @kernels::@rows_rms_norm_to_operand
+// CHECK:           sluice.to_operand
+// CHECK-NOT:     {{to_operand|task.product}}
+// CHECK:         sluice.task.product rows {{.*}} gate silu %{{.*}} into %[[F:x_[0-9]+]] {
+// CHECK-NEXT:    sluice.task.rows rows runtime reads(%{{.*}} = %[[F]] :
+// CHECK-NEXT:      sluice.to_operand
+// CHECK-NOT:     {{to_operand|task.product}}
+// CHECK:         sluice.task.product rows {{.*}} residual
+// Of f32 a product takes the row itself.
+// CHECK-NOT:     {{to_operand|task.product}}
+// CHECK:         sluice.task.rows outputs kernel @kernels::@rows_select_outputs threads 64 blocks 1 reads({{.*}}) writes(%[[S:x_[0-9]+]] :
+// CHECK-NOT:     {{to_operand|task.product}}
+// CHECK:         sluice.task.product outputs %[[S]],
+
 // CHECK-LABEL: gpu.func @rows_rms_norm_to_operand(
-// CHECK-SAME:    %[[COUNT:[a-z0-9]+]]: !llvm.ptr, %[[G:[a-z0-9]+]]: !llvm.ptr {llvm.align = 256 : i64, llvm.noalias}, %[[X:[a-z0-9]+]]: !llvm.ptr {llvm.align = 256 : i64}, %[[ROWS:[a-z0-9]+]]: !llvm.ptr {llvm.align = 256 : i64, llvm.noalias}, %[[SUMS:[a-z0-9]+]]: !llvm.ptr {llvm.align = 256 : i64, llvm.noalias}, %[[SCALES:[a-z0-9]+]]: !llvm.ptr {llvm.align = 256 : i64, llvm.noalias})
+// CHECK-SAME:    %[[COUNT:[a-z0-9]+]]: !llvm.ptr, %[[X:[a-z0-9]+]]: !llvm.ptr {llvm.align = 256 : i64}, %[[G:[a-z0-9]+]]: !llvm.ptr {llvm.align = 256 : i64, llvm.noalias}, %[[ROWS:[a-z0-9]+]]: !llvm.ptr {llvm.align = 256 : i64, llvm.noalias}, %[[SUMS:[a-z0-9]+]]: !llvm.ptr {llvm.align = 256 : i64, llvm.noalias}, %[[SCALES:[a-z0-9]+]]: !llvm.ptr {llvm.align = 256 : i64, llvm.noalias})
 // CHECK-SAME:    known_block_size = array<i32: 32, 1, 1>
 // CHECK-DAG:     sluice.view %[[ROWS]]{{.*}} to memref<?x256xf16>
 // CHECK-DAG:     sluice.view %[[SUMS]]{{.*}} to memref<?x8xf32>
@@ -38,39 +74,6 @@ sluice.weight @down in @f at 0 stored q8_0 : !down
 // CHECK:         gpu.shuffle
 // CHECK:         arith.truncf %{{.*}} : vector<4xf32> to vector<4xf16>
 // CHECK:         gpu.return
-
-// CHECK-LABEL: sluice.graph @main_step {
-// CHECK:         sluice.graph_embed
-// CHECK:         sluice.launch_kernel @kernels::@rows_rms_norm_to_operand rows threads 32(%{{.*}}, %{{.*}}, %[[H:.*]], %[[A:.*]], %{{.*}}, %{{.*}})
-// CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
-// CHECK:         sluice.graph_linear rows weight 2 columns 0 to 256 of %[[A]] into
-// CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
-// CHECK:         sluice.graph_linear rows weight 3 columns 0 to 128 of %[[A]] into
-// CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
-// CHECK:         sluice.graph_linear rows weight 4 columns 0 to 128 of %[[A]] into
-// CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
-// CHECK:         sluice.launch_kernel @kernels::@rows_rotate_rotate
-// CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
-// CHECK:         sluice.graph_append 0
-// CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
-// CHECK:         sluice.graph_attend 0
-// CHECK-NOT:     sluice.{{graph_linear|launch}}
-// CHECK:         sluice.graph_operand rows f16
-// CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
-// CHECK:         sluice.graph_linear rows weight 5 {{.*}} residual
-// CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
-// CHECK:         sluice.launch_kernel @kernels::@rows_rms_norm_to_operand
-// CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
-// CHECK:         sluice.graph_linear rows weight 7 columns 0 to 512 of %{{.*}} gate silu into %[[F:.*]]{{$}}
-// CHECK-NOT:     sluice.{{graph_linear|launch}}
-// CHECK:         sluice.graph_operand rows f16 %[[F]]
-// CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
-// CHECK:         sluice.graph_linear rows weight 9 {{.*}} residual
-// Of f32 a product takes the row itself.
-// CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
-// CHECK:         sluice.launch_kernel @kernels::@rows_select_outputs outputs threads 64(%{{.*}}, %{{.*}}, %{{.*}}, %[[S:.*]])
-// CHECK-NOT:     sluice.{{graph_operand|graph_linear|launch}}
-// CHECK:         sluice.graph_linear outputs weight 10 columns 0 to 100 of %[[S]] into
 sluice.model @main(%batch: !sluice.batch) attributes {
     architecture = "llama", model_name = "tiny", vocab_size = 100,
     context_length = 128} {
@@ -134,6 +137,13 @@ sluice.weight @bias in @f at 0 stored f32 : tensor<2048xf32>
 sluice.weight @wide in @f at 0 stored f32 : tensor<2048xf32>
 sluice.weight @narrow in @f at 0 stored f32 : tensor<512xf32>
 
+// CHECK-LABEL: sluice.step @main_step(
+// CHECK-NOT:     sluice.task.product {{.*}} gate
+// CHECK:         sluice.task.rows rows kernel @kernels::@rows_gate_to_operand_to_operand threads 256 blocks 1
+// CHECK-NOT:     sluice.task.product {{.*}} gate
+// CHECK:         sluice.task.rows rows kernel @kernels::@rows_gate_to_operand threads 128 blocks 4
+// CHECK-NOT:     sluice.task.product {{.*}} gate
+
 // CHECK-LABEL: gpu.func @rows_gate_to_operand_to_operand(
 // CHECK-SAME:    known_block_size = array<i32: 256, 1, 1>
 // CHECK-NOT:     sluice.row_blocks
@@ -146,13 +156,6 @@ sluice.weight @narrow in @f at 0 stored f32 : tensor<512xf32>
 // CHECK-SAME:    known_block_size = array<i32: 256, 1, 1>
 // CHECK-LABEL: gpu.func @rows_rms_norm_concat(
 // CHECK-SAME:    known_block_size = array<i32: 64, 1, 1>
-
-// CHECK-LABEL: sluice.graph @main_step {
-// CHECK-NOT:     gate
-// CHECK:         sluice.launch_kernel @kernels::@rows_gate_to_operand_to_operand rows threads 256(
-// CHECK-NOT:     gate
-// CHECK:         sluice.launch_kernel @kernels::@rows_gate_to_operand rows threads 128 blocks 4(
-// CHECK-NOT:     gate
 sluice.model @main(%batch: !sluice.batch) attributes {
     architecture = "t", model_name = "t", vocab_size = 100,
     context_length = 8} {

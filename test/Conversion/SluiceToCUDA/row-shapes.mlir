@@ -11,6 +11,11 @@ sluice.weight @e in @f at 0 stored f32 : tensor<5000x2048xf32>
 sluice.weight @w in @f at 0 stored f32 : !w
 sluice.weight @g in @f at 0 stored f32 : tensor<2048xf32>
 
+// CHECK-LABEL: sluice.step @main_step(
+// CHECK:         sluice.task.rows rows kernel @kernels::@rows_activation threads 128 blocks 4 reads
+// CHECK:         sluice.task.rows rows kernel @kernels::@rows_split_qkv_rotate threads 128 blocks 1 reads
+// CHECK:         sluice.task.sample %{{.*}} parts %{{.*}} kernels [#sluice.kernel<@kernels::@greedy_search, threads = 128, blocks = 3>, #sluice.kernel<@kernels::@greedy_tokens, threads = 32, blocks = 1>] : {{.*}}, !sluice.buffer<outputs, 6>
+
 // CHECK-LABEL: gpu.func @rows_activation(
 // CHECK-SAME:    %[[COUNT:[a-z0-9]+]]: !llvm.ptr, %[[X:[a-z0-9]+]]: !llvm.ptr {llvm.align = 256 : i64}, %[[Y:[a-z0-9]+]]: !llvm.ptr {llvm.align = 256 : i64, llvm.noalias})
 // CHECK-SAME:    known_block_size = array<i32: 128, 1, 1>
@@ -56,11 +61,6 @@ sluice.weight @g in @f at 0 stored f32 : tensor<2048xf32>
 // CHECK-LABEL: gpu.func @greedy_tokens(
 // CHECK-SAME:    known_block_size = array<i32: 32, 1, 1>
 
-// CHECK-LABEL: sluice.graph @main_step
-// CHECK:         sluice.launch_kernel @kernels::@rows_activation rows threads 128 blocks 4(
-// CHECK:         sluice.launch_kernel @kernels::@rows_split_qkv_rotate rows threads 128(
-// CHECK:         sluice.launch_kernel @kernels::@greedy_search outputs threads 128 blocks 3(%{{.*}}, %{{.*}}, %[[FOUND:.*]])
-// CHECK-NEXT:    sluice.launch_kernel @kernels::@greedy_tokens outputs threads 32(%{{.*}}, %[[FOUND]], %{{.*}})
 sluice.weight @o in @f at 0 stored f32 : tensor<2048x1024xf32>
 sluice.weight @v in @f at 0 stored f32 : tensor<5000x4096xf32>
 sluice.model @main(%batch: !sluice.batch) attributes {

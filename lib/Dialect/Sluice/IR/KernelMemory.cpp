@@ -1,92 +1,20 @@
-//===- GraphValues.cpp - the memory that ops of a graph access ------------===//
+//===- KernelMemory.cpp - the memory that a kernel accesses ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "GraphValues.h"
+#include "KernelMemory.h"
+
+#include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace sluice::ir {
-
-//===----------------------------------------------------------------------===//
-// Values of the arena
-//===----------------------------------------------------------------------===//
-
-std::optional<GivenValue> WorkOperand::getValue() const {
-  auto value = address.getDefiningOp<GraphValueOp>();
-  if (!value)
-    return std::nullopt;
-  auto begin = static_cast<int64_t>(value.getOffset());
-  return GivenValue{value.getDomain(), begin, begin + floats};
-}
-
-/// Returns the floats of a record in the value behind a kernel's parameter,
-/// according to the parameter's views, or 0 if it has no view.
-static int64_t getRecordFloats(Value parameter) {
-  constexpr int64_t floatBits = 32;
-  int64_t floats = 0;
-  for (Operation *user : parameter.getUsers()) {
-    auto view = dyn_cast<ViewOp>(user);
-    if (!view)
-      continue;
-    auto type = cast<MemRefType>(view.getResult().getType());
-    int64_t bits = type.getElementTypeBitWidth();
-    for (int64_t size : type.getShape())
-      bits *= ShapedType::isDynamic(size) ? 1 : size;
-    floats = std::max<int64_t>(floats, llvm::divideCeil(bits, floatBits));
-  }
-  return floats;
-}
-
-WorkOperand getWorkOperand(Value word, Value parameter) {
-  return {word, getRecordFloats(parameter)};
-}
-
-SmallVector<WorkOperand> getWorkOperands(GraphAllReduceOp op, int64_t members) {
-  auto cols = static_cast<int64_t>(op.getCols());
-  return {{op.getInput(), cols},
-          {op.getOutput(), cols},
-          {op.getScratch(), members * cols}};
-}
-
-SmallVector<WorkOperand> getWorkOperands(GraphAllGatherOp op, int64_t members) {
-  auto cols = static_cast<int64_t>(op.getCols());
-  auto part = static_cast<int64_t>(op.getPart());
-  return {{op.getInput(), part},
-          {op.getOutput(), cols},
-          {op.getScratch(), members * part}};
-}
-
-SmallVector<WorkOperand> getWorkOperands(GraphCheckpointOp op) {
-  SmallVector<WorkOperand> operands;
-  for (auto [value, floats] : llvm::zip_equal(op.getValues(), op.getFloats()))
-    operands.push_back({value, floats});
-  return operands;
-}
-
-LogicalResult verifyApart(Operation *op, ArrayRef<WorkOperand> operands,
-                          StringRef names) {
-  for (size_t i = 0; i < operands.size(); ++i)
-    for (size_t j = 0; j < i; ++j) {
-      std::optional<GivenValue> value = operands[i].getValue();
-      std::optional<GivenValue> other = operands[j].getValue();
-      if (operands[i].address == operands[j].address ||
-          (value && other && value->overlaps(*other)))
-        return op->emitOpError("has its ") << names << " in overlapping memory";
-    }
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Memory of kernels
-//===----------------------------------------------------------------------===//
 
 /// Returns the value that a memref or pointer is a view of.
 static Value getRoot(Value memory) {

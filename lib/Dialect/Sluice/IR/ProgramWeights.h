@@ -1,12 +1,12 @@
-//===- ProgramGraph.h - checks of a program's graph and weights -----------===//
+//===- ProgramWeights.h - checks of a program's weights -------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_LIB_DIALECT_SLUICE_IR_PROGRAMGRAPH_H
-#define SLUICE_LIB_DIALECT_SLUICE_IR_PROGRAMGRAPH_H
+#ifndef SLUICE_LIB_DIALECT_SLUICE_IR_PROGRAMWEIGHTS_H
+#define SLUICE_LIB_DIALECT_SLUICE_IR_PROGRAMWEIGHTS_H
 
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
@@ -20,10 +20,9 @@ mlir::LogicalResult verifyUses(ProgramOp program,
 mlir::LogicalResult verifyPartners(ProgramOp program,
                                    mlir::SymbolTableCollection &symbols);
 
-/// Checks what the program's graph refers to (program_c12).
-mlir::LogicalResult verifyGraph(ProgramOp program, GraphOp graph,
-                                mlir::SymbolTableCollection &symbols);
+/// Checks that the program has all weights that its step uses (program_c12).
+mlir::LogicalResult verifyListed(ProgramOp program, StepOp step);
 
 } // namespace sluice::ir
 
-#endif // SLUICE_LIB_DIALECT_SLUICE_IR_PROGRAMGRAPH_H
+#endif // SLUICE_LIB_DIALECT_SLUICE_IR_PROGRAMWEIGHTS_H

@@ -125,11 +125,10 @@ void BufferOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 
 LogicalResult BufferOp::verify() {
   // buffer_c1
-  constexpr int64_t unit = 16;
   auto place = static_cast<int64_t>(getPlace().value_or(0));
-  if (place < 0 || place % unit != 0)
+  if (place < 0 || place % arenaUnit != 0)
     return emitOpError() << "lies at " << place
-                         << ", which is not a multiple of " << unit;
+                         << ", which is not a multiple of " << arenaUnit;
   return success();
 }
 

@@ -5,13 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GraphValues.h"
-#include "ProgramGraph.h"
+#include "ProgramWeights.h"
 #include "RowFlow.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/DialectImplementation.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 
@@ -133,7 +131,7 @@ static LogicalResult verifyAgreement(ProgramOp program, StepOp step) {
     return number(*buffer.getDefiningOp<BufferOp>().getPlace());
   };
   const std::pair<StringRef, bool> agreements[] = {
-      {"level", cpu && cpu.getLevel() == program.getCpu()},
+      {"target", cpu ? cpu.getLevel() == program.getCpu() : !program.getCpu()},
       {"arena",
        number(program.getRowFloats()) == number(*step.getRowFloats()) &&
            number(program.getOutputFloats()) ==
@@ -157,46 +155,55 @@ static LogicalResult verifyAgreement(ProgramOp program, StepOp step) {
   return success();
 }
 
-/// Checks that the symbol of a program for a CPU is a step that is ready to be
-/// run.
-static LogicalResult verifyStep(ProgramOp program, Operation *symbol) {
-  auto step = dyn_cast_or_null<StepOp>(symbol);
+/// Returns whether a task of the program has its generated code, or needs none.
+static bool hasCode(ProgramOp program, Operation &task) {
+  bool isForGpu = !program.getCpu();
+  auto isOfTarget = [&](KernelAttr kernel) {
+    return kernel.isForGpu() == isForGpu;
+  };
+  if (auto loop = dyn_cast<TaskRowsOp>(task))
+    return loop.getKernelAttr() ? isOfTarget(loop.getKernelAttr())
+                                : loop.getRuntime() && isForGpu;
+  if (auto sample = dyn_cast<TaskSampleOp>(task))
+    return isForGpu && sample.getKernels() &&
+           llvm::all_of(sample.getKernels()->getAsRange<KernelAttr>(),
+                        isOfTarget);
+  return true;
+}
+
+/// Checks that a program's step is ready to be run.
+static LogicalResult verifyStep(ProgramOp program, StepOp step) {
   if (!step)
     return program.emitOpError("names a step ")
            << program.getStepAttr() << " that the module does not have";
   if (!step.isAssigned())
     return program.emitOpError("names the step ")
            << program.getStepAttr() << ", which has no arena";
-  for (TaskRowsOp loop : step.getBody().getOps<TaskRowsOp>())
-    if (!loop.getKernelAttr())
-      return program.emitOpError("names the step ")
-             << program.getStepAttr()
-             << ", which has a row loop without kernel";
+  if (!llvm::all_of(step.getBody().front(),
+                    [&](Operation &op) { return hasCode(program, op); }))
+    return program.emitOpError("names the step ")
+           << program.getStepAttr() << ", which has a task without its kernel";
   return verifyAgreement(program, step);
 }
 
 LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  // program_c1
-  Operation *step = symbols.lookupNearestSymbolFrom(*this, getStepAttr());
-  if (getCpu() && failed(verifyStep(*this, step)))
-    return failure();
-  if (!getCpu() && !isa_and_nonnull<GraphOp, FunctionOpInterface>(step))
-    return emitOpError("is for cuda, but ")
-           << getStepAttr() << " is not a sluice.graph";
   // program_c2
   if (failed(verifyUses(*this, symbols)))
     return failure();
   // program_c13
   if (failed(verifyPartners(*this, symbols)))
     return failure();
-  // program_c12
-  if (auto graph = dyn_cast<GraphOp>(step);
-      graph && failed(verifyGraph(*this, graph, symbols)))
-    return failure();
   // program_c9
   if (getRankAttr() && failed(lookUp<RankOp>(*this, getRankAttr(), symbols)))
     return failure();
-  return verifyCounterpart(*this, symbols);
+  if (failed(verifyCounterpart(*this, symbols)))
+    return failure();
+  // program_c1
+  auto step = symbols.lookupNearestSymbolFrom<StepOp>(*this, getStepAttr());
+  if (failed(verifyStep(*this, step)))
+    return failure();
+  // program_c12
+  return verifyListed(*this, step);
 }
 
 //===----------------------------------------------------------------------===//

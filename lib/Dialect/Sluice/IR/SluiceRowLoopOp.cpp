@@ -7,9 +7,9 @@
 
 #include "RowFlow.h"
 #include "TaskChecks.h"
+#include "TaskKernels.h"
 
 #include "mlir/IR/OpImplementation.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -79,6 +79,30 @@ static ParseResult parseWrites(OpAsmParser &parser,
       });
 }
 
+/// Parses `@f`, or `@kernels::@f threads 32 blocks 1`.
+static ParseResult parseKernel(OpAsmParser &parser, KernelAttr &kernel) {
+  SymbolRefAttr function;
+  int64_t threads = 0, blocks = 0;
+  SMLoc start = parser.getCurrentLocation();
+  if (parser.parseAttribute(function))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("threads")) &&
+      (parser.parseInteger(threads) || parser.parseKeyword("blocks") ||
+       parser.parseInteger(blocks)))
+    return failure();
+  kernel =
+      KernelAttr::getChecked([&] { return parser.emitError(start); },
+                             parser.getContext(), function, threads, blocks);
+  return success(kernel != nullptr);
+}
+
+static void printKernel(OpAsmPrinter &printer, KernelAttr kernel) {
+  printer << " kernel " << kernel.getFunction();
+  if (kernel.isForGpu())
+    printer << " threads " << kernel.getThreads() << " blocks "
+            << kernel.getBlocks();
+}
+
 ParseResult TaskRowsOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<Binding> reads, weights, writes;
   StringRef domainName;
@@ -93,7 +117,7 @@ ParseResult TaskRowsOp::parse(OpAsmParser &parser, OperationState &result) {
   if (succeeded(parser.parseOptionalKeyword("runtime")))
     properties.runtime = parser.getBuilder().getUnitAttr();
   if (succeeded(parser.parseOptionalKeyword("kernel")) &&
-      parser.parseAttribute(properties.kernel))
+      parseKernel(parser, properties.kernel))
     return failure();
   if (parseBindings(parser, "reads", reads) ||
       parseBindings(parser, "weights", weights) || parseWrites(parser, writes))
@@ -130,7 +154,7 @@ void TaskRowsOp::print(OpAsmPrinter &printer) {
   if (getRuntime())
     printer << " runtime";
   if (getKernelAttr())
-    printer << " kernel " << getKernelAttr();
+    printKernel(printer, getKernelAttr());
   auto printBindings = [&](StringRef keyword, ValueRange operands,
                            ArrayRef<BlockArgument> arguments) {
     if (operands.empty())
@@ -241,6 +265,13 @@ static LogicalResult verifyRowOp(TaskRowsOp loop, Operation *op) {
   return success();
 }
 
+/// Returns whether the runtime has code of its own for a row loop of this op.
+static bool canRuntimeDo(Operation *op) {
+  if (auto operand = dyn_cast<ToOperandOp>(op))
+    return operand.getOperand().getFormat() != OperandFormat::Q8;
+  return isa<EmbedOp, ReceivedRowsOp, SendRowsOp>(op);
+}
+
 LogicalResult TaskRowsOp::verifyRegions() {
   // task.rows_c1
   auto yield = dyn_cast<TaskYieldOp>(getBody().front().back());
@@ -272,6 +303,8 @@ LogicalResult TaskRowsOp::verifyRegions() {
   if (getRuntime() && count != 1)
     return emitOpError() << "has " << count
                          << " ops that the runtime does by itself, expected 1";
+  if (getRuntime() && !canRuntimeDo(&getBody().front().front()))
+    return emitOpError() << "has an op that the runtime does not do by itself";
   if (getRuntime() && getKernelAttr())
     return emitOpError("is done by the runtime, and has a kernel");
   return success();
@@ -279,12 +312,17 @@ LogicalResult TaskRowsOp::verifyRegions() {
 
 LogicalResult TaskRowsOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // task.rows_c6
-  if (getKernelAttr() &&
-      !isa_and_nonnull<FunctionOpInterface>(
-          symbols.lookupNearestSymbolFrom(*this, getKernelAttr())))
-    return emitOpError() << "has the kernel " << getKernelAttr()
-                         << ", which is no function of the module";
-  return success();
+  if (!getKernelAttr())
+    return success();
+  auto memory = llvm::map_to_vector(
+      getKernelParameters(*this), [&](const KernelParameter &parameter) {
+        if (parameter.kind != KernelParameter::Kind::Operand)
+          return TaskMemory();
+        auto buffer =
+            dyn_cast<BufferType>(getOperand(parameter.operand).getType());
+        return TaskMemory{!buffer, buffer ? buffer.getFloats() : 0};
+      });
+  return verifyKernel(*this, getKernelAttr(), memory, symbols);
 }
 
 SmallVector<MemoryAccess> TaskRowsOp::getAccesses() {

@@ -7,6 +7,7 @@
 
 #include "RowFlow.h"
 #include "TaskChecks.h"
+#include "TaskKernels.h"
 
 #include "mlir/IR/OpImplementation.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -81,6 +82,11 @@ static LogicalResult verifyGate(TaskProductOp op) {
   if (op.getPartner().getType() != op.getWeight().getType() ||
       !op.getBias() != !op.getPartnerBias())
     return op.emitOpError("has a partner that is not like its weight");
+  auto target = op->getParentOfType<StepOp>().getPlanTarget();
+  if (!target.gatesProducts(*op.getGate()))
+    return op.emitOpError("has the gate ")
+           << stringifyActivationKind(*op.getGate())
+           << ", which products do not have on " << target.getTitle();
   return success();
 }
 
@@ -253,6 +259,12 @@ LogicalResult TaskCheckpointOp::verify() {
   for (Value buffer : getBuffers())
     if (!buffers.insert(buffer).second)
       return emitOpError("moves a buffer twice");
+  // task.checkpoint_c2
+  if ((*this)->getParentOfType<StepOp>().getPlanTarget().keepsOutputs())
+    for (Value buffer : getBuffers())
+      if (getType(buffer).getDomain() == ValueDomain::Outputs)
+        return emitOpError(
+            "moves a buffer of outputs, which keep their places");
   return success();
 }
 
@@ -273,7 +285,27 @@ LogicalResult TaskSampleOp::verify() {
     if (buffer && (!getType(buffer).isFloats() ||
                    getType(buffer).getDomain() != ValueDomain::Outputs))
       return emitOpError("needs floats of outputs");
+  // task.sample_c2
+  if (getKernels() && getKernels()->size() != (getParts() ? 2 : 1))
+    return emitOpError() << "has " << getKernels()->size()
+                         << " kernels, which is not what it takes";
   return success();
+}
+
+LogicalResult TaskSampleOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  // task.sample_c2
+  if (!getKernels())
+    return success();
+  auto floats = [](Value buffer) {
+    return TaskMemory{false, buffer ? getType(buffer).getFloats() : 0};
+  };
+  TaskMemory logits = floats(getLogits()), parts = floats(getParts());
+  auto kernels = llvm::to_vector(getKernels()->getAsRange<KernelAttr>());
+  if (failed(verifyKernel(*this, kernels[0], {{}, logits, parts}, symbols)))
+    return failure();
+  if (kernels.size() == 1)
+    return success();
+  return verifyKernel(*this, kernels[1], {{}, parts, {}}, symbols);
 }
 
 SmallVector<MemoryAccess> TaskSampleOp::getAccesses() {

@@ -42,9 +42,8 @@ static bool isReference(Operation *op) {
 
 /// Returns whether the op describes emitted code.
 static bool isOfKernels(Operation *op) {
-  return isa<ProgramOp, DeploymentOp, ViewOp, GraphOp, WaitForPriorOp,
-             StartDependentsOp>(op) ||
-         op->hasTrait<BelongsInGraph>();
+  return isa<ProgramOp, DeploymentOp, ViewOp, WaitForPriorOp,
+             StartDependentsOp>(op);
 }
 
 /// Returns whether the op is part of a planned step.

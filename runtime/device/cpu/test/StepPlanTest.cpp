@@ -145,6 +145,30 @@ TEST_F(StepPlanTest, WeightsAreOfTheKindThatTasksNeed) {
             "step plan: task 5: a bias of 64 numbers for 32 columns");
 }
 
+TEST_F(StepPlanTest, WhatOnlyAGpuHasIsRefused) {
+  EXPECT_EQ(message([](StepPlan &p) { p.tasks[1] = EmbedTask{0, false, 0}; }),
+            "step plan: task 1: only a GPU has such a task");
+  EXPECT_EQ(message([](StepPlan &p) {
+              p.tasks[1] =
+                  OperandTask{RecordKind::Rows, OperandRows::F16, 0, 1};
+            }),
+            "step plan: task 1: only a GPU has such a task");
+  EXPECT_EQ(taskMessage<RowLoopTask>([](auto &task) {
+              task.arguments[0] = {KernelArgument::Kind::Positions};
+            }),
+            "step plan: task 0: a row kernel is given what only a GPU has");
+  EXPECT_EQ(taskMessage<ProductTask>([](auto &task) { task.residual = 0; }),
+            "step plan: task 4: a product has a gate or a residual, as only on "
+            "a GPU");
+  EXPECT_EQ(taskMessage<ProductTask>([](auto &task) { task.partnerBias = 2; }),
+            "step plan: task 4: the partner has a bias, and the gate has none");
+  EXPECT_EQ(taskMessage<ProductTask>([](auto &task) { task.residual = 2; }),
+            "step plan: task 4: buffer 2 has records of 32 floats, not 64");
+  EXPECT_EQ(
+      taskMessage<RowLoopTask>([](auto &task) { task.arguments[2].part = 64; }),
+      "step plan: task 0: a part begins at float 64 of 64");
+}
+
 TEST_F(StepPlanTest, LoopsOverRowsHaveBuffersOfRows) {
   EXPECT_EQ(
       taskMessage<RowLoopTask>([](auto &task) { task.arguments[2].index = 8; }),

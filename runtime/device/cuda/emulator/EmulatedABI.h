@@ -21,7 +21,7 @@ extern "C" {
 /// One entry of an executable's table of generated kernels. As an LLVM struct
 /// it is { ptr, ptr }.
 typedef struct SluiceEmulatedKernel {
-  /// As sluice_graph_launch names it; ends with a zero byte.
+  /// As the step plan names it; ends with a zero byte.
   const char *name;
   void (*run)(const uint64_t *words);
 } SluiceEmulatedKernel;

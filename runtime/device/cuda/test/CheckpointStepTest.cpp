@@ -326,7 +326,7 @@ TEST_F(CheckpointStepTest, TheHostSeesWhenRowsLeave) {
   ASSERT_TRUE(model.execute(batch, &reaper).ok());
   ASSERT_EQ(reaper.seenAt.size(), 1u);
   EXPECT_LT(reaper.seenAt[0], late - std::chrono::milliseconds(100));
-  // All checkpoints of the graph; see SluiceGraphTest.cpp.
+  // All checkpoints of the graph; see StepGraphTest.cpp.
   EXPECT_EQ(reaper.passed, 11);
 }
 

@@ -138,7 +138,7 @@ void runDense(const LinearRun &run, const LinearArguments &arguments) {
   context.program = &program;
   context.limits.rows = run.capacity;
   context.limits.contextLength = 1;
-  SluiceGraph graph(context, run.capacity);
+  StepGraph graph(context, run.capacity);
   addDenseLinear(&graph, run.weight->spec.kind, kindName(run.weight->spec.kind),
                  run.capacity, arguments);
   Graph made = device->makeGraph(graph.nodes).take();

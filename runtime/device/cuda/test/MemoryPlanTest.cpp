@@ -7,7 +7,6 @@
 
 #include "runtime/device/cuda/MemoryPlan.h"
 #include "runtime/device/cuda/CudaExecutor.h"
-#include "runtime/device/cuda/CudaProgramABI.h"
 #include "runtime/device/cuda/emulator/EmulatedDriver.h"
 #include "runtime/device/cuda/test/TinyGraph.h"
 #include "runtime/device/cuda/weights/WeightUpload.h"
@@ -80,30 +79,14 @@ TEST(MemoryPlanTest, PlacesFollowEachOtherAndAreAligned) {
 TEST(MemoryPlanTest, WhereNoTokensAreFoundThereIsNoRoomForThem) {
   CudaProgram program = tinyGraph(tiny());
   MemoryPlan with = MemoryPlan::make(program, someLimits(), 320).take();
-  MemoryPlan without =
-      MemoryPlan::make(program, someLimits(), 320, false).take();
+  ASSERT_TRUE(program.step.findsTokens());
+  program.step.tasks.pop_back();
+  ASSERT_FALSE(program.step.findsTokens());
+  MemoryPlan without = MemoryPlan::make(program, someLimits(), 320).take();
   EXPECT_EQ(with.tokenOutputs, 10);
   EXPECT_EQ(without.tokenOutputs, 0);
   EXPECT_EQ(without.decided, without.greedy);
   EXPECT_EQ(with.stepBytes - without.stepBytes, with.decided - with.greedy);
-}
-
-/// The graphs say whether the program finds tokens.
-TEST(MemoryPlanTest, AProgramIsAskedWhetherItFindsTokens) {
-  std::shared_ptr<Device> device =
-      (*emulator::openEmulated({}))->open(0).take();
-  auto need = [&](SluiceGraphFunction build) {
-    CudaProgram program = tinyGraph(tiny());
-    program.build = build;
-    return CudaExecutor::memoryNeed(device, program, someLimits())->stepBytes;
-  };
-  const uint64_t logits =
-      need([](SluiceGraph *graph) { sluice_graph_select_outputs(graph); });
-  const uint64_t tokens = need([](SluiceGraph *graph) {
-    sluice_graph_select_outputs(graph);
-    sluice_graph_greedy_tokens(graph);
-  });
-  EXPECT_LT(logits, tokens);
 }
 
 TEST(MemoryPlanTest, PartialResultsOfAttentionAreBounded) {

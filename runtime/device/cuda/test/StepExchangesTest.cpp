@@ -50,7 +50,7 @@ public:
     const int32_t count = rows;
     EXPECT_TRUE(device
                     ->copyToDevice(reinterpret_cast<DeviceAddress>(
-                                       graph->count(SLUICE_DOMAIN_ROWS)),
+                                       graph->count(device::RecordKind::Rows)),
                                    &count, sizeof(count), stream)
                     .ok());
     EXPECT_TRUE(device->synchronize(stream).ok());
@@ -69,7 +69,7 @@ public:
                                      uint64_t(number) * valueBytes / 4);
   }
   CollectiveOperands operands() {
-    return {SLUICE_DOMAIN_ROWS, value(0), value(1), value(2)};
+    return {device::RecordKind::Rows, value(0), value(1), value(2)};
   }
 
   void launch() {
@@ -88,7 +88,7 @@ public:
   CudaProgram program;
   GraphContext context;
   HostMemory host;
-  std::optional<SluiceGraph> graph;
+  std::optional<StepGraph> graph;
   Graph made = nullptr;
 };
 
@@ -223,7 +223,7 @@ TEST(StepExchangesTest, NodesHaveNames) {
     member.context.kernels = nullptr;
     std::vector<std::string> names;
     member.context.nodeNames = &names;
-    SluiceGraph &graph = *member.graph;
+    StepGraph &graph = *member.graph;
     addBroadcast(&graph, member.value(0), 24);
     EXPECT_THAT(names, ElementsAre("exchange"));
     names.clear();

@@ -1,11 +1,11 @@
-//===- SluiceGraphTest.cpp - the kernels that a step consists of ----------===//
+//===- StepGraphTest.cpp - the kernels that a step consists of ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/device/cuda/SluiceGraph.h"
+#include "runtime/device/cuda/StepGraph.h"
 #include "runtime/device/cuda/AttendGrid.h"
 #include "runtime/device/cuda/emulator/EmulatedDriver.h"
 #include "runtime/device/cuda/test/TinyGraph.h"
@@ -48,7 +48,7 @@ protected:
     context.nodeNames = &names;
     context.multiprocessors = 16;
     context.sharedBytes = sharedBytes;
-    graph = std::make_unique<SluiceGraph>(context, rows);
+    graph = std::make_unique<StepGraph>(context, rows);
     Status status = graph->build();
     EXPECT_TRUE(status.ok()) << status.message();
     std::vector<std::string> lines;
@@ -82,7 +82,7 @@ protected:
   bool isLaunched = true;
   std::vector<std::string> names; // those of the last graph's nodes
   GraphContext context;
-  std::unique_ptr<SluiceGraph> graph;
+  std::unique_ptr<StepGraph> graph;
 };
 
 } // namespace
@@ -96,7 +96,7 @@ TEST_F(StepGraphTest, OneRow) {
                   "tiny_add 1,1,1", "sluice_operand_rows 1,1,1",
                   "sluice_operand_rows 1,1,1", "sluice_linear_f32_8 1,1,1",
                   "sluice_linear_bf16_8 1,1,1", "sluice_linear_f32_8 1,1,1",
-                  "tiny_rotate 1,1,1", "tiny_rotate 1,1,1",
+                  "tiny_rotate_queries 1,1,1", "tiny_rotate_keys 1,1,1",
                   "sluice_append_cache 1,1,1", "sluice_attend_f16_64 1,1,2",
                   "sluice_attend_combine 1,4,1", "sluice_operand_rows 1,1,1"));
   EXPECT_THAT(std::vector(lines.end() - 6, lines.end()),
@@ -106,7 +106,6 @@ TEST_F(StepGraphTest, OneRow) {
                   "sluice_sample_search 1,1,1", "sluice_sample_merge 1,1,1"));
   EXPECT_EQ(graph->received, 0u);
   EXPECT_EQ(graph->checkpoints, 0);
-  EXPECT_TRUE(graph->givesGreedyTokens);
   EXPECT_EQ(graph->spanFloats, 4 * 68);
 }
 
@@ -242,7 +241,7 @@ TEST_F(StepGraphTest, LargeGraphsHaveTheLibrarysProducts) {
   EXPECT_GT(products, 0);
   EXPECT_EQ(graph->kernelCount,
             std::ssize(graph->nodes) +
-                products * (SluiceGraph::kernelsOfProduct - 1));
+                products * (StepGraph::kernelsOfProduct - 1));
   // f32 weights have no 16-bit operands.
   EXPECT_THAT(lines, testing::Contains("sluice_linear_f32_64 1,1,4"));
   EXPECT_THAT(build(cpu::TinyPart::Whole, 128, 227 << 10, true),
@@ -266,7 +265,7 @@ TEST_F(StepGraphTest, StagesReceiveAndSend) {
   EXPECT_NE(graph->sent, 0u);
   build(cpu::TinyPart::SecondStage, 4);
   EXPECT_EQ(graph->sent, 0u);
-  EXPECT_EQ(graph->received, graph->valueAt(SLUICE_DOMAIN_ROWS, 0));
+  EXPECT_EQ(graph->received, graph->recordsAt(device::RecordKind::Rows, 0));
 }
 
 /// Names are listed both with and without making the nodes.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/test/TinyGraph.h"
+#include "runtime/device/cuda/kernels/OperandLayout.h"
 
 #include <cmath>
 #include <initializer_list>
@@ -29,32 +30,22 @@ constexpr int32_t threads = 64;
 enum : int64_t { TokenTable, PositionTable, Bias, RowLogits, FirstLayer };
 enum : int64_t { Query, Key, Value, Output, LayerWeights };
 
-struct Buffer {
-  int64_t offset, floats;
-  constexpr int64_t end() const { return offset + floats; }
+/// The numbers of the buffers, those of rows first. P is the position's
+/// embedding.
+enum : int64_t {
+  H,
+  P,
+  Q,
+  K,
+  V,
+  A,
+  Floats,
+  Bfloats,
+  Halves,
+  Selected,
+  SelectedHalves,
+  Scores
 };
-constexpr Buffer H = {0, hidden};
-constexpr Buffer P = {H.end(), hidden}; ///< the position's embedding
-constexpr Buffer Q = {P.end(), hidden};
-constexpr Buffer K = {Q.end(), kvWidth};
-constexpr Buffer V = {K.end(), kvWidth};
-constexpr Buffer A = {V.end(), hidden};
-constexpr Buffer Floats = {
-    A.end(), SLUICE_OPERAND_ROW_FLOATS(SLUICE_OPERAND_F32, hidden)};
-constexpr Buffer Bfloats = {
-    Floats.end(), SLUICE_OPERAND_ROW_FLOATS(SLUICE_OPERAND_BF16, hidden)};
-constexpr Buffer Halves = {
-    Bfloats.end(), SLUICE_OPERAND_ROW_FLOATS(SLUICE_OPERAND_F16, hidden)};
-constexpr int64_t rowFloats = Halves.end() + 8;
-static_assert(Bfloats.offset % 4 == 0 && Halves.offset % 4 == 0);
-
-constexpr Buffer Selected = {0, hidden};
-constexpr Buffer SelectedHalves = {Selected.end(), Halves.floats};
-constexpr Buffer Scores = {SelectedHalves.end(), 64};
-constexpr int64_t outputFloats = Scores.end();
-
-constexpr SluiceAttention attention = {heads, kvHeads, headDim, 40,
-                                       0.25f, 0,       nullptr};
 
 //===----------------------------------------------------------------------===//
 // Kernels
@@ -70,26 +61,25 @@ bool begin(const uint64_t *words) {
   return sluice_emulated_block() < *word<const int32_t>(words, 0);
 }
 
-/// (count, x, y, width): x[row] += y[row].
+/// (count, x, y): x[row] += y[row].
 void tinyAdd(const uint64_t *words) {
   if (!begin(words))
     return;
-  auto width = static_cast<int64_t>(words[3]);
-  float *x = word<float>(words, 1) + sluice_emulated_block() * width;
-  const float *y = word<float>(words, 2) + sluice_emulated_block() * width;
-  for (int64_t i = sluice_emulated_thread(); i < width; i += threads)
+  float *x = word<float>(words, 1) + sluice_emulated_block() * hidden;
+  const float *y = word<float>(words, 2) + sluice_emulated_block() * hidden;
+  for (int64_t i = sluice_emulated_thread(); i < hidden; i += threads)
     x[i] += y[i];
 }
 
-/// (count, x, heads, table, positions): rotates pairs (i, i + headDim/2).
-void tinyRotate(const uint64_t *words) {
+/// (count, x, table, positions): rotates pairs (i, i + headDim/2) of `rotated`
+/// heads.
+template <int64_t rotated> void tinyRotate(const uint64_t *words) {
   if (!begin(words))
     return;
   constexpr int64_t half = headDim / 2;
-  auto rotated = static_cast<int64_t>(words[2]);
   int32_t row = sluice_emulated_block();
   const float *table =
-      word<float>(words, 3) + word<const int32_t>(words, 4)[row] * headDim;
+      word<float>(words, 2) + word<const int32_t>(words, 3)[row] * headDim;
   for (int64_t i = sluice_emulated_thread(); i < rotated * half; i += threads) {
     float *pair =
         word<float>(words, 1) + (row * rotated + i / half) * headDim + i % half;
@@ -100,11 +90,11 @@ void tinyRotate(const uint64_t *words) {
   }
 }
 
-/// (count, out, x, rows, width): out[output] = x[rows[output]].
+/// (count, out, x, rows): out[output] = x[rows[output]].
 void tinySelect(const uint64_t *words) {
   if (!begin(words))
     return;
-  auto width = static_cast<int64_t>(words[4]);
+  constexpr int64_t width = hidden;
   int32_t output = sluice_emulated_block();
   int64_t row = word<const int32_t>(words, 3)[output];
   for (int64_t i = sluice_emulated_thread(); i < width; i += threads)
@@ -120,12 +110,12 @@ bool wins(float x, int32_t i, float y, int32_t j) {
   return isNaN || x == y ? i < j : x > y;
 }
 
-/// (count, tokens, logits, width): finds the place of the greatest logit by a
+/// (count, tokens, logits): finds the place of the greatest logit by a
 /// tree in shared memory and a warp's shuffles.
 void tinyArgmax(const uint64_t *words) {
   if (!begin(words))
     return;
-  auto width = static_cast<int32_t>(words[3]);
+  constexpr auto width = static_cast<int32_t>(vocabSize);
   int32_t output = sluice_emulated_block(), thread = sluice_emulated_thread();
   const float *logits = word<const float>(words, 2) + output * width;
   auto *values = static_cast<float *>(sluice_emulated_shared(0));
@@ -151,139 +141,167 @@ void tinyArgmax(const uint64_t *words) {
 }
 
 //===----------------------------------------------------------------------===//
-// The step
+// Plans
 //===----------------------------------------------------------------------===//
 
-uint64_t wordOf(const void *pointer) {
-  return reinterpret_cast<uint64_t>(pointer);
-}
+using device::KernelArgument;
+using device::noOperand;
+using device::OperandRows;
+using device::RecordKind;
 
-/// The code that the compiler would emit.
-struct TinyBuilder {
-  SluiceGraph *graph;
-  bool checks;
+enum : int64_t {
+  AddKernel,
+  RotateQueries,
+  RotateKeys,
+  SelectKernel,
+  ArgmaxKernel
+};
 
-  float *at(Buffer value, int32_t domain = SLUICE_DOMAIN_ROWS) {
-    return static_cast<float *>(
-        sluice_graph_value(graph, domain, value.offset));
-  }
-  float *out(Buffer value) { return at(value, SLUICE_DOMAIN_OUTPUTS); }
-
-  void launch(const char *kernel, int32_t domain,
-              std::initializer_list<uint64_t> words) {
-    std::vector<uint64_t> all = {wordOf(sluice_graph_count(graph, domain))};
-    all.insert(all.end(), words);
-    sluice_graph_launch(graph, kernel, domain, threads, 1, all.data(),
-                        std::ssize(all));
-  }
-  void add(Buffer x, Buffer y) {
-    launch("tiny_add", SLUICE_DOMAIN_ROWS,
-           {wordOf(at(x)), wordOf(at(y)), hidden});
-  }
-  void rotate(Buffer x, int64_t count) {
-    launch("tiny_rotate", SLUICE_DOMAIN_ROWS,
-           {wordOf(at(x)), uint64_t(count),
-            wordOf(sluice_graph_rope_table(graph, 0)),
-            wordOf(sluice_graph_positions(graph))});
-  }
-  void operand(Buffer x, Buffer to, int32_t kind) {
-    sluice_graph_operand(graph, SLUICE_DOMAIN_ROWS, at(x), at(to), hidden,
-                         kind);
-  }
-  void linear(int64_t weight, Buffer operand, Buffer y, int64_t columns,
-              const float *bias = nullptr, const float *residual = nullptr) {
-    sluice_graph_linear(graph, SLUICE_DOMAIN_ROWS, weight, at(operand), bias,
-                        nullptr, residual, at(y), SLUICE_GATE_NONE, 0, columns);
-  }
-  void checkpoint(std::initializer_list<Buffer> values) {
-    if (!checks)
-      return;
-    std::vector<void *> addresses;
-    std::vector<int64_t> floats;
-    for (Buffer value : values) {
-      addresses.push_back(at(value));
-      floats.push_back(value.floats);
+/// Writes a step down as the compiler would.
+class PlanWriter {
+public:
+  /// With `checks` there are checkpoints at every kind of place.
+  PlanWriter(CudaProgram &program, bool checks)
+      : plan(program.step), checks(checks) {
+    plan = {};
+    plan.kernelNames = {"tiny_add", "tiny_rotate_queries", "tiny_rotate_keys",
+                        "tiny_select", "tiny_argmax"};
+    program.rowFloats = addBuffers(
+        RecordKind::Rows, {hidden, hidden, hidden, kvWidth, kvWidth, hidden,
+                           operandRowFloats(OperandKind::F32, hidden),
+                           operandRowFloats(OperandKind::BF16, hidden),
+                           operandRowFloats(OperandKind::F16, hidden)});
+    const int64_t outputFloats = addBuffers(
+        RecordKind::Outputs,
+        {hidden, operandRowFloats(OperandKind::F16, hidden), vocabSize});
+    if (program.hasOutput) {
+      program.outputFloats = outputFloats;
+      program.logitsOffset = plan.buffers[Scores].place;
+    } else {
+      plan.buffers.resize(Selected);
     }
-    sluice_graph_checkpoint(graph, addresses.data(), floats.data(),
-                            std::ssize(floats));
+    plan.attentions = {{heads, 40, 0.25f, 0, {}}};
   }
 
-  void layer(int64_t number, int64_t cacheLayer) {
-    int64_t first = FirstLayer + number * LayerWeights;
-    operand(H, Floats, SLUICE_OPERAND_F32);
-    operand(H, Bfloats, SLUICE_OPERAND_BF16);
-    linear(first + Query, Floats, Q, hidden);
-    linear(first + Key, Bfloats, K, kvWidth);
-    linear(first + Value, Floats, V, kvWidth);
-    checkpoint({H, Q, K, V});
-    rotate(Q, heads);
-    rotate(K, kvHeads);
-    sluice_graph_append(graph, cacheLayer, at(K), at(V));
-    checkpoint({H, Q, K, V});
-    sluice_graph_attend(graph, cacheLayer, at(Q), at(A), &attention);
-    // There are more values than one kernel moves.
-    checkpoint({H, A, P, Q, K, V, Floats, Bfloats, Halves});
-    operand(A, Halves, SLUICE_OPERAND_F16);
-    linear(first + Output, Halves, H, hidden, sluice_graph_vector(graph, Bias),
-           at(H));
+  void begin(bool embeds) {
+    if (embeds) {
+      plan.tasks.emplace_back(device::EmbedTask{TokenTable, false, H});
+      plan.tasks.emplace_back(device::EmbedTask{PositionTable, true, P});
+      launch(AddKernel, {buffer(H), buffer(P)});
+    } else {
+      plan.tasks.emplace_back(device::ReceiveTask{H});
+    }
     checkpoint({H});
   }
 
-  void scores() {
-    sluice_graph_select_outputs(graph);
-    launch("tiny_select", SLUICE_DOMAIN_OUTPUTS,
-           {wordOf(out(Selected)), wordOf(at(H)),
-            wordOf(sluice_graph_output_rows(graph)), hidden});
-    sluice_graph_operand(graph, SLUICE_DOMAIN_OUTPUTS, out(Selected),
-                         out(SelectedHalves), hidden, SLUICE_OPERAND_F16);
-    checkpoint({});
-    sluice_graph_linear(graph, SLUICE_DOMAIN_OUTPUTS, RowLogits,
-                        out(SelectedHalves), nullptr, nullptr, nullptr,
-                        out(Scores), SLUICE_GATE_NONE, 0, vocabSize);
-    checkpoint({});
-    launch("tiny_argmax", SLUICE_DOMAIN_OUTPUTS,
-           {wordOf(sluice_graph_greedy_tokens(graph)), wordOf(out(Scores)),
-            vocabSize});
+  void addLayer(int64_t number, int64_t cache) {
+    int64_t first = FirstLayer + number * LayerWeights;
+    addOperand(H, Floats, OperandRows::F32);
+    addOperand(H, Bfloats, OperandRows::Bf16);
+    addProduct(first + Query, Floats, Q, hidden);
+    addProduct(first + Key, Bfloats, K, kvWidth);
+    addProduct(first + Value, Floats, V, kvWidth);
+    checkpoint({H, Q, K, V});
+    rotate(RotateQueries, Q);
+    rotate(RotateKeys, K);
+    plan.tasks.emplace_back(device::AppendTask{K, V, cache});
+    checkpoint({H, Q, K, V});
+    plan.tasks.emplace_back(device::AttendTask{Q, A, cache, 0});
+    // There are more values than one kernel moves.
+    checkpoint({H, A, P, Q, K, V, Floats, Bfloats, Halves});
+    addOperand(A, Halves, OperandRows::F16);
+    addProduct(first + Output, Halves, H, hidden, Bias, H);
+    checkpoint({H});
   }
+
+  void addScores() {
+    launch(SelectKernel,
+           {buffer(Selected), buffer(H), {KernelArgument::Kind::OutputRows}},
+           RecordKind::Outputs);
+    addOperand(Selected, SelectedHalves, OperandRows::F16, RecordKind::Outputs);
+    checkpoint({});
+    plan.tasks.emplace_back(
+        device::ProductTask{RecordKind::Outputs, SelectedHalves, RowLogits,
+                            noOperand, Scores, 0, vocabSize});
+    checkpoint({});
+    launch(ArgmaxKernel, {{KernelArgument::Kind::GreedyTokens}, buffer(Scores)},
+           RecordKind::Outputs);
+  }
+
+  void addSend() { plan.tasks.emplace_back(device::SendTask{H}); }
+
+private:
+  static KernelArgument buffer(int64_t number) {
+    return {KernelArgument::Kind::Buffer, number};
+  }
+
+  /// Adds buffers one behind the other; returns the floats that they take.
+  int64_t addBuffers(RecordKind kind, std::initializer_list<int64_t> widths) {
+    int64_t place = 0;
+    for (int64_t width : widths) {
+      plan.buffers.push_back({kind, width, place});
+      place += (width + 15) / 16 * 16;
+    }
+    return place;
+  }
+
+  void launch(int64_t kernel, std::vector<KernelArgument> arguments,
+              RecordKind kind = RecordKind::Rows) {
+    plan.tasks.emplace_back(
+        device::RowLoopTask{kind, kernel, std::move(arguments), threads, 1});
+  }
+  void rotate(int64_t kernel, int64_t x) {
+    launch(kernel, {buffer(x),
+                    {KernelArgument::Kind::RopeTable, 0},
+                    {KernelArgument::Kind::Positions}});
+  }
+  void addOperand(int64_t x, int64_t to, OperandRows format,
+                  RecordKind kind = RecordKind::Rows) {
+    plan.tasks.emplace_back(device::OperandTask{kind, format, x, to});
+  }
+  void addProduct(int64_t weight, int64_t operand, int64_t y, int64_t columns,
+                  int64_t bias = noOperand, int64_t residual = noOperand) {
+    device::ProductTask product = {
+        RecordKind::Rows, operand, weight, bias, y, 0, columns};
+    product.residual = residual;
+    plan.tasks.emplace_back(product);
+  }
+  void checkpoint(std::vector<int64_t> buffers) {
+    if (checks)
+      plan.tasks.emplace_back(device::CheckpointTask{std::move(buffers)});
+  }
+
+  device::StepPlan &plan;
+  const bool checks;
 };
 
-template <int64_t first, int64_t last, bool checks>
-void buildTiny(SluiceGraph *graph) {
-  TinyBuilder tiny = {graph, checks};
-  if (first == 0) {
-    sluice_graph_embed(graph, TokenTable, 0, tiny.at(H), hidden);
-    sluice_graph_embed(graph, PositionTable, 1, tiny.at(P), hidden);
-    tiny.add(H, P);
-  } else {
-    sluice_graph_receive(graph, tiny.at(H), hidden);
-  }
-  tiny.checkpoint({H});
-  for (int64_t layer = first; layer < last; ++layer)
-    tiny.layer(layer, layer - first);
-  if (last == layers)
-    tiny.scores();
+/// Plans layers `begin` .. `end` - 1, with what comes before the first and
+/// after the last.
+void planStep(CudaProgram &program, int64_t begin, int64_t end, bool checks) {
+  PlanWriter writer(program, checks);
+  writer.begin(/*embeds=*/begin == 0);
+  for (int64_t layer = begin; layer < end; ++layer)
+    writer.addLayer(layer, layer - begin);
+  if (end == layers)
+    writer.addScores();
   else
-    sluice_graph_send(graph, tiny.at(H), hidden);
+    writer.addSend();
 }
 
 } // namespace
 
 std::span<const SluiceEmulatedKernel> tinyKernels() {
-  static const SluiceEmulatedKernel kernels[] = {{"tiny_add", tinyAdd},
-                                                 {"tiny_rotate", tinyRotate},
-                                                 {"tiny_select", tinySelect},
-                                                 {"tiny_argmax", tinyArgmax}};
+  static const SluiceEmulatedKernel kernels[] = {
+      {"tiny_add", tinyAdd},
+      {"tiny_rotate_queries", tinyRotate<heads>},
+      {"tiny_rotate_keys", tinyRotate<kvHeads>},
+      {"tiny_select", tinySelect},
+      {"tiny_argmax", tinyArgmax}};
   return kernels;
 }
 
 CudaProgram tinyGraph(const TinyProgram &tiny, TinyPart part) {
-  CudaProgram program = {tiny.program(part), nullptr, {}, {}};
-  // The kernels need other buffers than those of a CPU.
-  program.rowFloats = rowFloats;
-  if (program.hasOutput) {
-    program.outputFloats = outputFloats;
-    program.logitsOffset = Scores.offset;
-  }
+  CudaProgram program = {tiny.program(part), {}, {}};
   const std::vector<cpu::EmbeddingTable> &stored = tiny.stored();
   for (size_t i = 0; i < stored.size(); ++i) {
     StoredMatrix matrix = {stored[i].data, stored[i].format, stored[i].format,
@@ -296,18 +314,19 @@ CudaProgram tinyGraph(const TinyProgram &tiny, TinyPart part) {
     else
       program.weights.push_back(LinearWeight{name, matrix, false, {}});
   }
+  // The kernels need other buffers than those of a CPU.
   switch (part) {
   case TinyPart::Whole:
-    program.build = buildTiny<0, layers, false>;
+    planStep(program, 0, layers, false);
     break;
   case TinyPart::WholeWithCheckpoints:
-    program.build = buildTiny<0, layers, true>;
+    planStep(program, 0, layers, true);
     break;
   case TinyPart::FirstStage:
-    program.build = buildTiny<0, 1, true>;
+    planStep(program, 0, 1, true);
     break;
   case TinyPart::SecondStage:
-    program.build = buildTiny<1, layers, true>;
+    planStep(program, 1, layers, true);
     program.weights[TokenTable] = program.weights[PositionTable];
     break;
   }

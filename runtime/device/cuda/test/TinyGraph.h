@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The model of device/cpu/test/TinyProgram.h for a GPU. It is written by hand
-// against CudaProgramABI.h, its generated kernels against
-// emulator/EmulatedABI.h.
+// The model of device/cpu/test/TinyProgram.h for a GPU. Its plan is written by
+// hand, and so are its generated kernels, against emulator/EmulatedABI.h.
 //
 //===----------------------------------------------------------------------===//
 

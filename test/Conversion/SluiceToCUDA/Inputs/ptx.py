@@ -13,6 +13,7 @@ approximations. Nothing is called, and no memory is a thread's own.
 import re
 import subprocess
 import sys
+from collections import defaultdict
 
 # What a thread does to memory, or waits for others at.
 TOUCHES = re.compile(r"^(?:(?!ld\.param)(?:ld|st|red|atom)|bar|barrier|shfl|cp)\.")
@@ -30,7 +31,7 @@ def generate(module, chip):
     """The PTX of the module's kernels for a chip."""
     output = convert(module, "--sluice-plan=target=#sluice.cuda",
                      f"--convert-sluice-to-cuda=arch={chip}",
-                     "--sluice-lower-graphs", "--sluice-kernels-to-gpu-binary")
+                     "--sluice-kernels-to-gpu-binary")
     texts = re.findall(rb'assembly = "(.*)">\]', output)
     if len(texts) != 1:
         sys.exit(f"{module}: expected one gpu.binary, found {len(texts)}")
@@ -44,15 +45,18 @@ def find_constants(module, chip):
     """The parameters of each kernel that weights and tables are given for."""
     text = convert(module, "--sluice-plan=target=#sluice.cuda",
                      f"--convert-sluice-to-cuda=arch={chip}").decode()
-    memories = dict(re.findall(r"(%\S+) = sluice\.graph_address (\w+)", text))
     constants = {}
-    for kernel, words in re.findall(
-            r"sluice\.launch_kernel @kernels::@(\w+)[^(]*\(([^)]*)\)", text):
-        given = {place for place, word in enumerate(words.split(", "))
-                 if memories.get(word) in ("vector", "rope_table")}
+    for kernel, operands in re.findall(
+            r"kernel @kernels::@(\w+) threads \d+ blocks \d+(.*) {$", text, re.M):
+        reads, weights = (
+            re.findall(r"%\S+ = %\S+ :", found.group(1)) if found else []
+            for found in (re.search(rf" {clause}\((.*?)\)", operands)
+                          for clause in ("reads", "weights")))
+        # The number of rows is the first parameter.
+        given = set(range(1 + len(reads), 1 + len(reads) + len(weights)))
         if constants.setdefault(kernel, given) != given:
             sys.exit(f"{module}: {kernel} is given weights here and rows there")
-    return constants
+    return defaultdict(set, constants)
 
 
 class Body:

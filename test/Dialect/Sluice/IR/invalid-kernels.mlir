@@ -1,120 +1,370 @@
 // RUN: sluice-opt %s --split-input-file --verify-diagnostics
 
-// Kernels that touch memory before it is there, and launches that are not of the
-// kernel that they name.
+// Kernels that touch memory before it is there, and tasks whose kernels are others
+// than they say.
 
 gpu.module @kernels {
-  gpu.func @f(%x: !llvm.ptr) {
+  // task.rows_c6: a function is no kernel
+  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr) {
+    sluice.wait_for_prior
     gpu.return
   }
 }
-sluice.graph @g {
-  // launch_kernel_c1: a function is no kernel
-  %x = sluice.graph_address row_count
-  // expected-error @+1 {{launches @kernels::@f, which is not a kernel}}
-  sluice.launch_kernel @kernels::@f rows threads 32 (%x)
+sluice.step @step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 64, layers = 0} {
+  %x = sluice.buffer : !sluice.buffer<rows, 64>
+  %y = sluice.buffer : !sluice.buffer<rows, 64>
+  sluice.task.rows rows runtime writes(%x : !sluice.buffer<rows, 64>) {
+    %r = sluice.received_rows %batch : tensor<?x64xf32>
+    sluice.task.yield %r : tensor<?x64xf32>
+  }
+  // expected-error @+1 {{launches @kernels::@k, which is not a kernel}}
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      reads(%a = %x : !sluice.buffer<rows, 64>)
+      writes(%y : !sluice.buffer<rows, 64>) {
+    %s = sluice.add %a, %a : tensor<?x64xf32>
+    sluice.task.yield %s : tensor<?x64xf32>
+  }
+  sluice.results %y : !sluice.buffer<rows, 64>
 }
 
 // -----
 
 gpu.module @kernels {
-  gpu.func @k(%x: !llvm.ptr) kernel {
+  // task.rows_c6: it does not take the buffer that is written
+  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr) kernel {
+    sluice.wait_for_prior
     gpu.return
   }
 }
-sluice.graph @g {
-  // launch_kernel_c1: its parameters are others
-  %x = sluice.graph_address row_count
-  // expected-error @+1 {{launches @kernels::@k with operands that are not its parameters}}
-  sluice.launch_kernel @kernels::@k rows threads 32 (%x, %x)
+sluice.step @step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 64, layers = 0} {
+  %x = sluice.buffer : !sluice.buffer<rows, 64>
+  %y = sluice.buffer : !sluice.buffer<rows, 64>
+  sluice.task.rows rows runtime writes(%x : !sluice.buffer<rows, 64>) {
+    %r = sluice.received_rows %batch : tensor<?x64xf32>
+    sluice.task.yield %r : tensor<?x64xf32>
+  }
+  // expected-error @+1 {{launches @kernels::@k, which does not take its 3 addresses}}
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      reads(%a = %x : !sluice.buffer<rows, 64>)
+      writes(%y : !sluice.buffer<rows, 64>) {
+    %s = sluice.add %a, %a : tensor<?x64xf32>
+    sluice.task.yield %s : tensor<?x64xf32>
+  }
+  sluice.results %y : !sluice.buffer<rows, 64>
 }
 
 // -----
 
 gpu.module @kernels {
-  gpu.func @k(%x: !llvm.ptr) kernel {
+  // task.rows_c6: a number is no address
+  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %y: i64) kernel {
+    sluice.wait_for_prior
     gpu.return
   }
 }
-sluice.graph @g {
-  // launch_kernel_c2: a power of two
-  %x = sluice.graph_address row_count
-  // expected-error @+1 {{has 96 threads, not a power of two from 32 to 1024}}
-  sluice.launch_kernel @kernels::@k rows threads 96 (%x)
+sluice.step @step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 64, layers = 0} {
+  %x = sluice.buffer : !sluice.buffer<rows, 64>
+  %y = sluice.buffer : !sluice.buffer<rows, 64>
+  sluice.task.rows rows runtime writes(%x : !sluice.buffer<rows, 64>) {
+    %r = sluice.received_rows %batch : tensor<?x64xf32>
+    sluice.task.yield %r : tensor<?x64xf32>
+  }
+  // expected-error @+1 {{launches @kernels::@k, which does not take its 3 addresses}}
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      reads(%a = %x : !sluice.buffer<rows, 64>)
+      writes(%y : !sluice.buffer<rows, 64>) {
+    %s = sluice.add %a, %a : tensor<?x64xf32>
+    sluice.task.yield %s : tensor<?x64xf32>
+  }
+  sluice.results %y : !sluice.buffer<rows, 64>
 }
 
 // -----
 
 gpu.module @kernels {
-  gpu.func @k(%x: !llvm.ptr) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+  // task.rows_c6: a power of two
+  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr) kernel {
+    sluice.wait_for_prior
     gpu.return
   }
 }
-sluice.graph @g {
-  // launch_kernel_c2: the kernel was made for others
-  %x = sluice.graph_address row_count
+sluice.step @step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 64, layers = 0} {
+  %x = sluice.buffer : !sluice.buffer<rows, 64>
+  %y = sluice.buffer : !sluice.buffer<rows, 64>
+  sluice.task.rows rows runtime writes(%x : !sluice.buffer<rows, 64>) {
+    %r = sluice.received_rows %batch : tensor<?x64xf32>
+    sluice.task.yield %r : tensor<?x64xf32>
+  }
+  // expected-error @+1 {{has a kernel of 96 threads, not a power of two from 32 to 1024}}
+  sluice.task.rows rows kernel @kernels::@k threads 96 blocks 1
+      reads(%a = %x : !sluice.buffer<rows, 64>)
+      writes(%y : !sluice.buffer<rows, 64>) {
+    %s = sluice.add %a, %a : tensor<?x64xf32>
+    sluice.task.yield %s : tensor<?x64xf32>
+  }
+  sluice.results %y : !sluice.buffer<rows, 64>
+}
+
+// -----
+
+gpu.module @kernels {
+  // task.rows_c6: the kernel was made for others
+  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    sluice.wait_for_prior
+    gpu.return
+  }
+}
+sluice.step @step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 64, layers = 0} {
+  %x = sluice.buffer : !sluice.buffer<rows, 64>
+  %y = sluice.buffer : !sluice.buffer<rows, 64>
+  sluice.task.rows rows runtime writes(%x : !sluice.buffer<rows, 64>) {
+    %r = sluice.received_rows %batch : tensor<?x64xf32>
+    sluice.task.yield %r : tensor<?x64xf32>
+  }
   // expected-error @+1 {{launches @kernels::@k with 32 threads, not its 256}}
-  sluice.launch_kernel @kernels::@k rows threads 32 (%x)
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      reads(%a = %x : !sluice.buffer<rows, 64>)
+      writes(%y : !sluice.buffer<rows, 64>) {
+    %s = sluice.add %a, %a : tensor<?x64xf32>
+    sluice.task.yield %s : tensor<?x64xf32>
+  }
+  sluice.results %y : !sluice.buffer<rows, 64>
 }
 
 // -----
 
 gpu.module @kernels {
-  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr)
-      kernel attributes {sluice.row_blocks = 4 : i64} {
+  // task.rows_c6: some blocks compute a row
+  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr) kernel
+      attributes {sluice.row_blocks = 4 : i64} {
+    sluice.wait_for_prior
     gpu.return
   }
 }
-sluice.graph @g {
-  // launch_kernel_c2: some blocks compute a row
-  %rows = sluice.graph_address row_count
-  %x = sluice.graph_value rows 0
+sluice.step @step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 64, layers = 0} {
+  %x = sluice.buffer : !sluice.buffer<rows, 64>
+  %y = sluice.buffer : !sluice.buffer<rows, 64>
+  sluice.task.rows rows runtime writes(%x : !sluice.buffer<rows, 64>) {
+    %r = sluice.received_rows %batch : tensor<?x64xf32>
+    sluice.task.yield %r : tensor<?x64xf32>
+  }
   // expected-error @+1 {{launches @kernels::@k with 1 blocks a row, not its 4}}
-  sluice.launch_kernel @kernels::@k rows threads 32 (%rows, %x)
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      reads(%a = %x : !sluice.buffer<rows, 64>)
+      writes(%y : !sluice.buffer<rows, 64>) {
+    %s = sluice.add %a, %a : tensor<?x64xf32>
+    sluice.task.yield %s : tensor<?x64xf32>
+  }
+  sluice.results %y : !sluice.buffer<rows, 64>
 }
 
 // -----
 
 gpu.module @kernels {
-  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr {llvm.noalias})
-      kernel attributes {sluice.row_blocks = 4 : i64} {
-    %c1 = arith.constant 1 : index
-    %from = sluice.view %x[%c1] : !llvm.ptr to memref<?x64xf32>
-    %to = sluice.view %y[%c1] : !llvm.ptr to memref<?x64xf16>
+  // task.rows_c6: a weight may be read so, rows may not
+  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr {llvm.noalias},
+              %y: !llvm.ptr {llvm.noalias}) kernel {
+    sluice.wait_for_prior
+    %c0 = arith.constant 0 : index
+    %from = sluice.view %x : !llvm.ptr to memref<64xf32>
+    %to = sluice.view %y : !llvm.ptr to memref<64xf32>
+    %v = memref.load %from[%c0] : memref<64xf32>
+    memref.store %v, %to[%c0] : memref<64xf32>
     gpu.return
   }
 }
-sluice.graph @g {
-  // launch_kernel_c3: the result lies in what is read
-  %rows = sluice.graph_address row_count
-  %x = sluice.graph_value rows 0
-  %y = sluice.graph_value rows 48
-  // expected-error @+1 {{gives overlapping values as the operands 2 and 1 of @kernels::@k}}
-  sluice.launch_kernel @kernels::@k rows threads 32 blocks 4 (%rows, %x, %y)
+sluice.step @step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 64, layers = 0} {
+  %x = sluice.buffer : !sluice.buffer<rows, 64>
+  %y = sluice.buffer : !sluice.buffer<rows, 64>
+  sluice.task.rows rows runtime writes(%x : !sluice.buffer<rows, 64>) {
+    %r = sluice.received_rows %batch : tensor<?x64xf32>
+    sluice.task.yield %r : tensor<?x64xf32>
+  }
+  // expected-error @+1 {{gives memory that changes as the parameter 1 of @kernels::@k, which reads it as a weight or table}}
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      reads(%a = %x : !sluice.buffer<rows, 64>)
+      writes(%y : !sluice.buffer<rows, 64>) {
+    %s = sluice.add %a, %a : tensor<?x64xf32>
+    sluice.task.yield %s : tensor<?x64xf32>
+  }
+  sluice.results %y : !sluice.buffer<rows, 64>
 }
 
 // -----
 
 gpu.module @kernels {
-  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr {llvm.noalias})
-      kernel attributes {sluice.row_blocks = 4 : i64} {
+  // task.rows_c6: LLVM sees that the store is to another parameter
+  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr {llvm.noalias},
+              %y: !llvm.ptr) kernel {
+    sluice.wait_for_prior
+    %c0 = arith.constant 0 : index
+    %from = sluice.view %x : !llvm.ptr to memref<64xf32>
+    %first = sluice.view %y : !llvm.ptr to memref<64xf32>
+    %second = sluice.view %rows : !llvm.ptr to memref<64xf32>
+    %v = memref.load %from[%c0] : memref<64xf32>
+    %isFirst = arith.cmpf ogt, %v, %v : f32
+    %to = arith.select %isFirst, %first, %second : memref<64xf32>
+    memref.store %v, %to[%c0] : memref<64xf32>
+    gpu.return
+  }
+}
+sluice.step @step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 64, layers = 0} {
+  %x = sluice.buffer : !sluice.buffer<rows, 64>
+  %y = sluice.buffer : !sluice.buffer<rows, 64>
+  sluice.task.rows rows runtime writes(%x : !sluice.buffer<rows, 64>) {
+    %r = sluice.received_rows %batch : tensor<?x64xf32>
+    sluice.task.yield %r : tensor<?x64xf32>
+  }
+  // expected-error @+1 {{gives memory that changes as the parameter 1 of @kernels::@k}}
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      reads(%a = %x : !sluice.buffer<rows, 64>)
+      writes(%y : !sluice.buffer<rows, 64>) {
+    %s = sluice.add %a, %a : tensor<?x64xf32>
+    sluice.task.yield %s : tensor<?x64xf32>
+  }
+  sluice.results %y : !sluice.buffer<rows, 64>
+}
+
+// -----
+
+gpu.module @kernels {
+  // task.rows_c6: what comes behind it would not wait for what is before
+  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr) kernel {
+    gpu.return
+  }
+}
+sluice.step @step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 64, layers = 0} {
+  %x = sluice.buffer : !sluice.buffer<rows, 64>
+  %y = sluice.buffer : !sluice.buffer<rows, 64>
+  sluice.task.rows rows runtime writes(%x : !sluice.buffer<rows, 64>) {
+    %r = sluice.received_rows %batch : tensor<?x64xf32>
+    sluice.task.yield %r : tensor<?x64xf32>
+  }
+  // expected-error @+1 {{launches @kernels::@k, which does not wait for the kernel before}}
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      reads(%a = %x : !sluice.buffer<rows, 64>)
+      writes(%y : !sluice.buffer<rows, 64>) {
+    %s = sluice.add %a, %a : tensor<?x64xf32>
+    sluice.task.yield %s : tensor<?x64xf32>
+  }
+  sluice.results %y : !sluice.buffer<rows, 64>
+}
+
+// -----
+
+gpu.module @kernels {
+  // task.sample_c2: nothing is there to merge
+  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr) kernel {
+    sluice.wait_for_prior
+    gpu.return
+  }
+}
+sluice.step @step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 64,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 64, layers = 0} {
+  %x = sluice.buffer : !sluice.buffer<rows, 64>
+  %y = sluice.buffer : !sluice.buffer<outputs, 64>
+  sluice.task.rows rows runtime writes(%x : !sluice.buffer<rows, 64>) {
+    %r = sluice.received_rows %batch : tensor<?x64xf32>
+    sluice.task.yield %r : tensor<?x64xf32>
+  }
+  sluice.task.rows outputs reads(%a = %x : !sluice.buffer<rows, 64>)
+      writes(%y : !sluice.buffer<outputs, 64>) {
+    %s = sluice.select_outputs %a, %batch : tensor<?x64xf32>
+    sluice.task.yield %s : tensor<?x64xf32>
+  }
+  // expected-error @+1 {{has 2 kernels, which is not what it takes}}
+  sluice.task.sample %y kernels [#sluice.kernel<@kernels::@k, threads = 32, blocks = 1>, #sluice.kernel<@kernels::@k, threads = 32, blocks = 1>] : !sluice.buffer<outputs, 64>
+  sluice.results %y : !sluice.buffer<outputs, 64>
+}
+
+// -----
+
+gpu.module @kernels {
+  // task.sample_c2: it takes no tokens
+  gpu.func @k(%outputs: !llvm.ptr, %logits: !llvm.ptr) kernel {
+    sluice.wait_for_prior
+    gpu.return
+  }
+}
+sluice.step @step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 64,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 64, layers = 0} {
+  %x = sluice.buffer : !sluice.buffer<rows, 64>
+  %y = sluice.buffer : !sluice.buffer<outputs, 64>
+  sluice.task.rows rows runtime writes(%x : !sluice.buffer<rows, 64>) {
+    %r = sluice.received_rows %batch : tensor<?x64xf32>
+    sluice.task.yield %r : tensor<?x64xf32>
+  }
+  sluice.task.rows outputs reads(%a = %x : !sluice.buffer<rows, 64>)
+      writes(%y : !sluice.buffer<outputs, 64>) {
+    %s = sluice.select_outputs %a, %batch : tensor<?x64xf32>
+    sluice.task.yield %s : tensor<?x64xf32>
+  }
+  // expected-error @+1 {{launches @kernels::@k, which does not take its 3 addresses}}
+  sluice.task.sample %y kernels [#sluice.kernel<@kernels::@k, threads = 32, blocks = 1>] : !sluice.buffer<outputs, 64>
+  sluice.results %y : !sluice.buffer<outputs, 64>
+}
+
+// -----
+
+gpu.module @kernels {
+  // task.rows_c6: it would write over what lies behind
+  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr, %y: !llvm.ptr) kernel {
     sluice.wait_for_prior
     %c1 = arith.constant 1 : index
-    %from = sluice.view %x[%c1] : !llvm.ptr to memref<?x64xf32>
-    %to = sluice.view %y[%c1] : !llvm.ptr to memref<?x64xf16>
+    %to = sluice.view %y[%c1] : !llvm.ptr to memref<?x128xf32>
     gpu.return
   }
 }
-sluice.graph @g {
-  // launch_kernel_c3: the result, of half numbers, ends in what is read
-  %rows = sluice.graph_address row_count
-  %x = sluice.graph_value rows 64
-  %y = sluice.graph_value rows 48
-  %z = sluice.graph_value rows 32
-  sluice.launch_kernel @kernels::@k rows threads 32 blocks 4 (%rows, %x, %z)
-  // expected-error @+1 {{gives overlapping values as the operands 2 and 1 of @kernels::@k}}
-  sluice.launch_kernel @kernels::@k rows threads 32 blocks 4 (%rows, %x, %y)
+sluice.step @step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 64, layers = 0} {
+  %x = sluice.buffer : !sluice.buffer<rows, 64>
+  %y = sluice.buffer : !sluice.buffer<rows, 64>
+  sluice.task.rows rows runtime writes(%x : !sluice.buffer<rows, 64>) {
+    %r = sluice.received_rows %batch : tensor<?x64xf32>
+    sluice.task.yield %r : tensor<?x64xf32>
+  }
+  // expected-error @+1 {{gives records of 64 floats as the parameter 2 of @kernels::@k, which takes 128}}
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      reads(%a = %x : !sluice.buffer<rows, 64>)
+      writes(%y : !sluice.buffer<rows, 64>) {
+    %s = sluice.add %a, %a : tensor<?x64xf32>
+    sluice.task.yield %s : tensor<?x64xf32>
+  }
+  sluice.results %y : !sluice.buffer<rows, 64>
 }
+
+// -----
+
+// kernel_c1: a function of a CPU is not launched
+// expected-error @+1 {{@f is a function of a CPU, which has no threads and blocks}}
+func.func private @f() attributes {k = #sluice.kernel<@f, threads = 32, blocks = 1>}
+
+// -----
+
+// kernel_c2
+// expected-error @+1 {{the kernel @kernels::@f has 0 threads and 0 blocks}}
+func.func private @f() attributes {k = #sluice.kernel<@kernels::@f>}
 
 // -----
 
@@ -310,91 +560,4 @@ func.func @f() {
   // expected-error @+1 {{does not stand in the first block of a kernel's body}}
   sluice.wait_for_prior
   return
-}
-
-// -----
-
-gpu.module @kernels {
-  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr {llvm.noalias},
-              %y: !llvm.ptr {llvm.noalias}) kernel {
-    sluice.wait_for_prior
-    %c0 = arith.constant 0 : index
-    %from = sluice.view %x : !llvm.ptr to memref<64xf32>
-    %to = sluice.view %y : !llvm.ptr to memref<64xf32>
-    %v = memref.load %from[%c0] : memref<64xf32>
-    memref.store %v, %to[%c0] : memref<64xf32>
-    gpu.return
-  }
-}
-sluice.graph @g {
-  // launch_kernel_c4: a weight may be read so, rows may not
-  %rows = sluice.graph_address row_count
-  %w = sluice.graph_address vector 0
-  %table = sluice.graph_address rope_table 0
-  %x = sluice.graph_value rows 0
-  %y = sluice.graph_value rows 64
-  sluice.launch_kernel @kernels::@k rows threads 32 (%rows, %w, %y)
-  sluice.launch_kernel @kernels::@k rows threads 32 (%rows, %table, %y)
-  // expected-error @+1 {{gives memory that changes as the operand 1 of @kernels::@k, which reads it as a weight or table}}
-  sluice.launch_kernel @kernels::@k rows threads 32 (%rows, %x, %y)
-}
-
-// -----
-
-gpu.module @kernels {
-  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr {llvm.noalias}) kernel {
-    sluice.wait_for_prior
-    %c0 = arith.constant 0 : index
-    %from = sluice.view %x : !llvm.ptr to memref<64xi32>
-    %v = memref.load %from[%c0] : memref<64xi32>
-    gpu.return
-  }
-}
-sluice.graph @g {
-  // launch_kernel_c4: checkpoints move positions
-  %rows = sluice.graph_address row_count
-  %x = sluice.graph_address positions
-  // expected-error @+1 {{gives memory that changes as the operand 1 of @kernels::@k}}
-  sluice.launch_kernel @kernels::@k rows threads 32 (%rows, %x)
-}
-
-// -----
-
-gpu.module @kernels {
-  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr {llvm.noalias}, %y: !llvm.ptr,
-              %z: !llvm.ptr) kernel {
-    sluice.wait_for_prior
-    %c0 = arith.constant 0 : index
-    %from = sluice.view %x : !llvm.ptr to memref<64xf32>
-    %first = sluice.view %y : !llvm.ptr to memref<64xf32>
-    %second = sluice.view %z : !llvm.ptr to memref<64xf32>
-    %v = memref.load %from[%c0] : memref<64xf32>
-    %isFirst = arith.cmpf ogt, %v, %v : f32
-    %to = arith.select %isFirst, %first, %second : memref<64xf32>
-    memref.store %v, %to[%c0] : memref<64xf32>
-    gpu.return
-  }
-}
-sluice.graph @g {
-  // launch_kernel_c4: LLVM sees that the store is to another parameter
-  %rows = sluice.graph_address row_count
-  %x = sluice.graph_value rows 0
-  %y = sluice.graph_value rows 64
-  // expected-error @+1 {{gives memory that changes as the operand 1 of @kernels::@k}}
-  sluice.launch_kernel @kernels::@k rows threads 32 (%rows, %x, %y, %y)
-}
-
-// -----
-
-gpu.module @kernels {
-  gpu.func @k(%rows: !llvm.ptr, %x: !llvm.ptr) kernel {
-    gpu.return
-  }
-}
-sluice.graph @g {
-  // launch_kernel_c5: what comes behind it would not wait for what is before
-  %rows = sluice.graph_address row_count
-  %x = sluice.graph_value rows 0
-  // expected-error @+1 {{launches @kernels::@k, which does not wait for the kernel before}}
-  sluice.launch_kernel @kernels::@k rows threads 32 (%rows, %x)
 }

@@ -5,9 +5,6 @@
 sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
 sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
 sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  %rows = sluice.graph_address row_count
-}
 // program_c13: the partner has no use of its own
 // expected-error @+1 {{has the partner @v of @w, which is no other weight of its kind}}
 sluice.program @main step @step cuda {
@@ -22,9 +19,6 @@ sluice.program @main step @step cuda {
 sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
 sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
 sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  %rows = sluice.graph_address row_count
-}
 // program_c13: it is used in another way
 // expected-error @+1 {{has the partner @v of @w, which is no other weight of its kind}}
 sluice.program @main step @step cuda {
@@ -39,9 +33,6 @@ sluice.program @main step @step cuda {
 sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
 sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
 sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  %rows = sluice.graph_address row_count
-}
 // program_c13: it is the weight itself
 // expected-error @+1 {{has the partner @w of @w, which is no other weight of its kind}}
 sluice.program @main step @step cuda {
@@ -57,9 +48,6 @@ sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
 sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
 sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
 sluice.weight @u in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  %rows = sluice.graph_address row_count
-}
 // program_c13: it is that of two weights
 // expected-error @+1 {{has the partner @v of @w, which is no other weight of its kind}}
 sluice.program @main step @step cuda {
@@ -74,9 +62,6 @@ sluice.program @main step @step cuda {
 sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
 sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
 sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  %rows = sluice.graph_address row_count
-}
 // program_c13: tables have none
 // expected-error @+1 {{has a partner of @w, which is not a linear use for cuda}}
 sluice.program @main step @step cuda {
@@ -90,9 +75,6 @@ sluice.program @main step @step cuda {
 
 sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
 sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  %rows = sluice.graph_address row_count
-}
 // program_c13: it is the weight itself, which has a use alone
 // expected-error @+1 {{has the partner @w of @w, which is no other weight of its kind}}
 sluice.program @main step @step cuda {
@@ -108,9 +90,6 @@ sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
 sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
 sluice.weight @v in @f at 0 stored f32 : tensor<32x16xf32>
 sluice.weight @u in @f at 0 stored f32 : tensor<32x16xf32>
-sluice.graph @step {
-  %rows = sluice.graph_address row_count
-}
 // program_c13: it is a gate itself
 // expected-error @+1 {{has the partner @v of @w, which is no other weight of its kind}}
 sluice.program @main step @step cuda {
@@ -126,9 +105,6 @@ sluice.program @main step @step cuda {
 sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
 sluice.weight @w in @f at 0 stored q8_0 : tensor<32x32x!sluice.block<q8_0>>
 sluice.weight @v in @f at 0 stored f16 : tensor<32x32x!sluice.block<q8_0>>
-sluice.graph @step {
-  %rows = sluice.graph_address row_count
-}
 // program_c13: it is stored in another format
 // expected-error @+1 {{has the partner @v of @w, which is no other weight of its kind}}
 sluice.program @main step @step cuda {
@@ -143,9 +119,6 @@ sluice.program @main step @step cuda {
 sluice.file @f path "m" size 1000000 identity "0123456789abcdef"
 sluice.weight @w in @f at 0 stored f32 : tensor<32x16xf32>
 sluice.weight @v in @f at 0 stored f32 : tensor<16x16xf32>
-sluice.graph @step {
-  %rows = sluice.graph_address row_count
-}
 // program_c13: it has another type
 // expected-error @+1 {{has the partner @v of @w, which is no other weight of its kind}}
 sluice.program @main step @step cuda {

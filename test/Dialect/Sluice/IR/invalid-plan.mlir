@@ -2,7 +2,18 @@
 
 // Programs of several ranks, and plans that do not bring them together.
 
-func.func private @main_step()
+sluice.step @main_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
 // program_c4: without output
 // expected-error @+1 {{has an offset of logits, but no output}}
 sluice.program @main step @main_step cuda {
@@ -13,7 +24,18 @@ sluice.program @main step @main_step cuda {
 
 // -----
 
-func.func private @main_step()
+sluice.step @main_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 // program_c7
 // expected-error @+1 {{has a negative first layer or number of checkpoints}}
 sluice.program @main step @main_step cuda {
@@ -24,7 +46,18 @@ sluice.program @main step @main_step cuda {
 
 // -----
 
-func.func private @main_step()
+sluice.step @main_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 // program_c7: with the embedding
 // expected-error @+1 {{has the embedding, but starts with layer 2}}
 sluice.program @main step @main_step cuda {
@@ -35,7 +68,18 @@ sluice.program @main step @main_step cuda {
 
 // -----
 
-func.func private @main_step()
+sluice.step @main_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 // program_c8
 // expected-error @+1 {{has costs for 2 row counts, expected 10}}
 sluice.program @main step @main_step cuda {
@@ -46,7 +90,18 @@ sluice.program @main step @main_step cuda {
 
 // -----
 
-func.func private @main_step()
+sluice.step @main_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 // program_c8: step_rows
 // expected-error @+1 {{step_rows must be positive, got 0}}
 sluice.program @main step @main_step cuda {
@@ -57,7 +112,18 @@ sluice.program @main step @main_step cuda {
 
 // -----
 
-func.func private @main_step()
+sluice.step @main_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 // program_c9
 // expected-error @+1 {{@r0 is not a sluice.rank}}
 sluice.program @main step @main_step cuda {
@@ -70,9 +136,42 @@ sluice.program @main step @main_step cuda {
 
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
-func.func private @a_step()
-func.func private @b_step()
-func.func private @d_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+sluice.step @b_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
+sluice.step @d_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
@@ -98,9 +197,42 @@ sluice.deployment head(@r2) stages [@a, @b]
 
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
-func.func private @a_step()
-func.func private @b_step()
-func.func private @d_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+sluice.step @b_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
+sluice.step @d_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
@@ -126,9 +258,42 @@ sluice.deployment head(@r0) stages [@a, @c]
 
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
-func.func private @a_step()
-func.func private @b_step()
-func.func private @d_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+sluice.step @b_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
+sluice.step @d_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
@@ -154,9 +319,42 @@ sluice.deployment head(@r0) stages []
 
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
-func.func private @a_step()
-func.func private @b_step()
-func.func private @d_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+sluice.step @b_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
+sluice.step @d_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
@@ -180,7 +378,18 @@ sluice.deployment head(@r0) stages [@a, @a]
 
 // -----
 
-func.func private @a_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
@@ -195,9 +404,42 @@ sluice.deployment head(@r0) stages [@a]
 
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
-func.func private @a_step()
-func.func private @b_step()
-func.func private @d_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+sluice.step @b_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
+sluice.step @d_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
@@ -223,9 +465,42 @@ sluice.deployment head(@r0) stages [@a]
 
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
-func.func private @a_step()
-func.func private @b_step()
-func.func private @d_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+sluice.step @b_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
+sluice.step @d_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
@@ -251,9 +526,42 @@ sluice.deployment head(@r0) stages [@a, @b]
 
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
-func.func private @a_step()
-func.func private @b_step()
-func.func private @d_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+sluice.step @b_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 16,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 16>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 16>
+}
+sluice.step @d_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
@@ -279,9 +587,42 @@ sluice.deployment head(@r0) stages [@a, @b]
 
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
-func.func private @a_step()
-func.func private @b_step()
-func.func private @d_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+sluice.step @b_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
+sluice.step @d_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
@@ -308,9 +649,42 @@ sluice.deployment head(@r0) stages [@a, @b]
 
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
-func.func private @a_step()
-func.func private @b_step()
-func.func private @d_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+sluice.step @b_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
+sluice.step @d_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
@@ -337,9 +711,42 @@ sluice.deployment head(@r1) stages [@a, @b]
 
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
-func.func private @a_step()
-func.func private @b_step()
-func.func private @d_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+sluice.step @b_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
+sluice.step @d_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
@@ -366,9 +773,42 @@ sluice.deployment head(@r0) stages [@a, @b]
 
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
-func.func private @a_step()
-func.func private @b_step()
-func.func private @d_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+sluice.step @b_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
+sluice.step @d_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
@@ -394,9 +834,42 @@ sluice.deployment head(@r0) stages [@a, @b] {depth = 4 : i64}
 
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
-func.func private @a_step()
-func.func private @b_step()
-func.func private @d_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
+sluice.step @b_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
+sluice.step @d_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
@@ -422,8 +895,30 @@ sluice.deployment head(@r0) stages [@a, @b] {max_latency_us = 0 : i64}
 
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
-func.func private @a_step()
-func.func private @b_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32, members = 2} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
+sluice.step @b_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32, members = 2} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
@@ -442,8 +937,30 @@ sluice.deployment head(@r0) stages [@a]
 
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
-func.func private @a_step()
-func.func private @b_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32, members = 2} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
+sluice.step @b_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32, members = 2} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
@@ -462,8 +979,30 @@ sluice.deployment head(@r0) stages [@a] {groups = [[@a, @b], [@b]]}
 
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
-func.func private @a_step()
-func.func private @b_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32, members = 2} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
+sluice.step @b_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 3,
+    row_floats = 16, output_floats = 32, members = 2} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
@@ -482,8 +1021,30 @@ sluice.deployment head(@r0) stages [@a] {groups = [[@a, @b]]}
 
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
-func.func private @a_step()
-func.func private @b_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32, members = 2} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
+sluice.step @b_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32, members = 2} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
@@ -502,8 +1063,30 @@ sluice.deployment head(@r0) stages [@a] {groups = [[@a, @b]]}
 
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
-func.func private @a_step()
-func.func private @b_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32, members = 2} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
+sluice.step @b_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,
+    row_floats = 16, output_floats = 32, members = 2} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 2,

@@ -45,7 +45,7 @@ sluice.step @step(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
   sluice.results %x : !sluice.buffer<rows, 16>
 }
 // program_c1: nothing computes the loop
-// expected-error @+1 {{names the step @step, which has a row loop without kernel}}
+// expected-error @+1 {{names the step @step, which has a task without its kernel}}
 sluice.program @main step @step cpu avx2 {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
@@ -180,8 +180,8 @@ func.func private @step() attributes {use = #sluice.weight_use<@w, packed>}
 
 gpu.module @step {
 }
-// program_c1: for cuda it is a graph
-// expected-error @+1 {{is for cuda, but @step is not a sluice.graph}}
+// program_c1
+// expected-error @+1 {{names a step @step that the module does not have}}
 sluice.program @main step @step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
@@ -213,9 +213,6 @@ sluice.program @main step @step cpu avx2 {
 
 // -----
 
-sluice.graph @step {
-  %x = sluice.graph_value rows 0
-}
 // program_c10: it is no program for a CPU
 // expected-error @+1 {{has the counterpart @main, which is no program for a CPU at its rank}}
 sluice.program @main step @step cuda {
@@ -223,6 +220,85 @@ sluice.program @main step @step cuda {
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
   row_floats = 16, output_floats = 32, logits_offset = 0, caches = [],
   rope_tables = [], weights = [], counterpart = @main}
+
+// -----
+
+sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
+sluice.weight @w in @f0 at 0 stored f32 : tensor<16x16xf32>
+sluice.weight @v in @f0 at 0 stored f32 : tensor<16x16xf32>
+sluice.step @step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 160, output_floats = 0} {
+  %w = sluice.param @w : tensor<16x16xf32>
+  %v = sluice.param @v : tensor<16x16xf32>
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16, <f32, floats = 128>>
+  %y = sluice.buffer at 128 : !sluice.buffer<rows, 16>
+  %z = sluice.buffer at 144 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows runtime writes(%y : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.task.rows rows runtime reads(%r = %y : !sluice.buffer<rows, 16>)
+      writes(%x : !sluice.buffer<rows, 16, <f32, floats = 128>>) {
+    %o = sluice.to_operand %r as <f32, floats = 128> : tensor<?x16xf32>
+    sluice.task.yield %o : tensor<?x16xf32>
+  }
+  sluice.task.product rows %x, %w gate silu %v into %z
+    : !sluice.buffer<rows, 16, <f32, floats = 128>>, tensor<16x16xf32>
+      gate tensor<16x16xf32> -> !sluice.buffer<rows, 16>
+  sluice.results %z : !sluice.buffer<rows, 16>
+}
+// program_c12: the gate's weight is there without its partner
+// expected-error @+1 {{lacks #sluice.weight_use<@w, linear, partner @v>, which its step @step uses}}
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 160, output_floats = 0, logits_offset = 0, caches = [],
+  rope_tables = [], has_embedding = false, has_output = false,
+  weights = [#sluice.weight_use<@w, linear>, #sluice.weight_use<@v, linear>]}
+
+// -----
+
+sluice.file @f0 path "a" size 4096 identity "0123456789abcdef"
+sluice.weight @w in @f0 at 0 stored f32 : tensor<16x16xf32>
+sluice.weight @v in @f0 at 0 stored f32 : tensor<16x16xf32>
+sluice.step @step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 176, output_floats = 0} {
+  %w = sluice.param @w : tensor<16x16xf32>
+  %v = sluice.param @v : tensor<16x16xf32>
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16, <f32, floats = 128>>
+  %y = sluice.buffer at 128 : !sluice.buffer<rows, 16>
+  %z = sluice.buffer at 144 : !sluice.buffer<rows, 16>
+  %u = sluice.buffer at 160 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows runtime writes(%y : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.task.rows rows runtime reads(%r = %y : !sluice.buffer<rows, 16>)
+      writes(%x : !sluice.buffer<rows, 16, <f32, floats = 128>>) {
+    %o = sluice.to_operand %r as <f32, floats = 128> : tensor<?x16xf32>
+    sluice.task.yield %o : tensor<?x16xf32>
+  }
+  sluice.task.product rows %x, %w gate silu %v into %z
+    : !sluice.buffer<rows, 16, <f32, floats = 128>>, tensor<16x16xf32>
+      gate tensor<16x16xf32> -> !sluice.buffer<rows, 16>
+  // expected-error @+1 {{multiplies by @v alone, which is the partner of another weight}}
+  sluice.task.product rows %x, %v into %u
+    : !sluice.buffer<rows, 16, <f32, floats = 128>>, tensor<16x16xf32>
+    -> !sluice.buffer<rows, 16>
+  sluice.results %z : !sluice.buffer<rows, 16>
+}
+// program_c12: a partner has no memory of its own
+sluice.program @main step @step cuda {
+  architecture = "llama", model_name = "m", vocab_size = 32,
+  context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+  row_floats = 176, output_floats = 0, logits_offset = 0, caches = [],
+  rope_tables = [], has_embedding = false, has_output = false,
+  weights = [#sluice.weight_use<@w, linear, partner @v>,
+             #sluice.weight_use<@v, linear>]}
 
 // -----
 
@@ -296,7 +372,7 @@ sluice.step @step(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
   sluice.results %x : !sluice.buffer<rows, 16>
 }
 // program_c14: level
-// expected-error @+1 {{has another level than its step @step}}
+// expected-error @+1 {{has another target than its step @step}}
 sluice.program @main step @step cpu avx512 {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,

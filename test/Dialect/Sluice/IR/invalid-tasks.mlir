@@ -546,3 +546,95 @@ sluice.step @main(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
   }
   sluice.results %x : !sluice.buffer<rows, 64>
 }
+
+// -----
+
+// product_c5: a GPU has no products with such a gate
+sluice.file @f path "model.gguf" size 1000000 identity "0123456789abcdef"
+sluice.weight @w in @f at 0 stored f16 : tensor<96x64xf16>
+sluice.weight @v in @f at 0 stored f16 : tensor<96x64xf16>
+sluice.step @main(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "t", model_name = "t", vocab_size = 64,
+    context_length = 128, eos_tokens = array<i64>, hidden_size = 64,
+    layers = 1} {
+  %x = sluice.buffer : !sluice.buffer<rows, 64>
+  sluice.task.rows rows runtime writes(%x : !sluice.buffer<rows, 64>) {
+    %r = sluice.received_rows %batch : tensor<?x64xf32>
+    sluice.task.yield %r : tensor<?x64xf32>
+  }
+  %y = sluice.buffer : !sluice.buffer<rows, 96>
+  %w = sluice.param @w : tensor<96x64xf16>
+  %v = sluice.param @v : tensor<96x64xf16>
+  // expected-error @+1 {{has the gate relu, which products do not have on CUDA}}
+  sluice.task.product rows %x, %w gate relu %v into %y
+    : !sluice.buffer<rows, 64>, tensor<96x64xf16> gate tensor<96x64xf16>
+    -> !sluice.buffer<rows, 96>
+  sluice.results %y : !sluice.buffer<rows, 96>
+}
+
+// -----
+
+// rows_c5: the runtime has no code for sums
+sluice.step @main(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "t", model_name = "t", vocab_size = 64,
+    context_length = 128, eos_tokens = array<i64>, hidden_size = 64,
+    layers = 1} {
+  %x = sluice.buffer : !sluice.buffer<rows, 64>
+  sluice.task.rows rows runtime writes(%x : !sluice.buffer<rows, 64>) {
+    %r = sluice.received_rows %batch : tensor<?x64xf32>
+    sluice.task.yield %r : tensor<?x64xf32>
+  }
+  %y = sluice.buffer : !sluice.buffer<rows, 64>
+  // expected-error @+1 {{has an op that the runtime does not do by itself}}
+  sluice.task.rows rows runtime reads(%a = %x : !sluice.buffer<rows, 64>)
+      writes(%y : !sluice.buffer<rows, 64>) {
+    %s = sluice.add %a, %a : tensor<?x64xf32>
+    sluice.task.yield %s : tensor<?x64xf32>
+  }
+  sluice.results %y : !sluice.buffer<rows, 64>
+}
+
+// -----
+
+// rows_c5: nor for operands in a format of a CPU
+sluice.step @main(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "t", model_name = "t", vocab_size = 64,
+    context_length = 128, eos_tokens = array<i64>, hidden_size = 64,
+    layers = 1} {
+  %x = sluice.buffer : !sluice.buffer<rows, 64>
+  sluice.task.rows rows runtime writes(%x : !sluice.buffer<rows, 64>) {
+    %r = sluice.received_rows %batch : tensor<?x64xf32>
+    sluice.task.yield %r : tensor<?x64xf32>
+  }
+  %y = sluice.buffer : !sluice.buffer<rows, 64, <q8, floats = 24>>
+  // expected-error @+1 {{has an op that the runtime does not do by itself}}
+  sluice.task.rows rows runtime reads(%a = %x : !sluice.buffer<rows, 64>)
+      writes(%y : !sluice.buffer<rows, 64, <q8, floats = 24>>) {
+    %s = sluice.to_operand %a as <q8, floats = 24> : tensor<?x64xf32>
+    sluice.task.yield %s : tensor<?x64xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 64>
+}
+
+// -----
+
+// checkpoint_c2: a GPU keeps outputs where they are
+sluice.step @main(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "t", model_name = "t", vocab_size = 64,
+    context_length = 128, eos_tokens = array<i64>, hidden_size = 64,
+    layers = 1} {
+  %x = sluice.buffer : !sluice.buffer<rows, 64>
+  sluice.task.rows rows runtime writes(%x : !sluice.buffer<rows, 64>) {
+    %r = sluice.received_rows %batch : tensor<?x64xf32>
+    sluice.task.yield %r : tensor<?x64xf32>
+  }
+  %y = sluice.buffer : !sluice.buffer<outputs, 64>
+  sluice.task.rows outputs reads(%a = %x : !sluice.buffer<rows, 64>)
+      writes(%y : !sluice.buffer<outputs, 64>) {
+    %s = sluice.select_outputs %a, %batch : tensor<?x64xf32>
+    sluice.task.yield %s : tensor<?x64xf32>
+  }
+  // expected-error @+1 {{moves a buffer of outputs, which keep their places}}
+  sluice.task.checkpoint %y : !sluice.buffer<outputs, 64>
+  sluice.results %y : !sluice.buffer<outputs, 64>
+}

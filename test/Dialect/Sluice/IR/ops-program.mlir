@@ -66,7 +66,18 @@ sluice.program @main step @main_step cpu avx512 {
              #sluice.weight_use<@h.0.attn.c_attn.weight, linear, transposed>,
              #sluice.weight_use<@output_norm.weight, vector>]}
 
-func.func private @graph()
+sluice.step @graph(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "demo", vocab_size = 4096,
+    context_length = 1024, eos_tokens = array<i64>, hidden_size = 256,
+    layers = 1, row_floats = 2048, output_floats = 4352} {
+  %x = sluice.buffer at 256 : !sluice.buffer<outputs, 4096>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 4096>) {
+    %r = sluice.received_rows %batch : tensor<?x4096xf32>
+    sluice.task.yield %r : tensor<?x4096xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 4096>
+}
 
 // On a GPU a gate's weight is one with its partner.
 sluice.weight @ffn_gate.weight in @f0 at 0 stored f32 : tensor<512x256xf32>
@@ -99,7 +110,18 @@ sluice.program @transposed step @graph cuda {
              #sluice.weight_use<@attn_2.weight, linear, transposed>]}
 
 // Two programs that work together, and a draft beside them.
-func.func private @main.s0_step()
+sluice.step @main.s0_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 4,
+    row_floats = 16, output_floats = 0} {
+  %x = sluice.buffer at 0 : !sluice.buffer<rows, 16>
+  sluice.task.rows rows kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<rows, 16>) {
+    %r = sluice.received_rows %batch : tensor<?x16xf32>
+    sluice.task.yield %r : tensor<?x16xf32>
+  }
+  sluice.results %x : !sluice.buffer<rows, 16>
+}
 sluice.step @main.s1_step(%batch: !sluice.batch) target #sluice.cpu<avx2>
     attributes {architecture = "llama", model_name = "m", vocab_size = 32,
     context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 4,
@@ -122,7 +144,18 @@ sluice.step @main.s1_step(%batch: !sluice.batch) target #sluice.cpu<avx2>
   }
   sluice.results %y : !sluice.buffer<outputs, 16>
 }
-func.func private @draft.s0_step()
+sluice.step @draft.s0_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.rank @rank0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.rank @rank1 index 1 on(#sluice.place<node = "n1", device = 0>)
 
@@ -160,13 +193,24 @@ sluice.deployment head(@rank0) stages [@main.s0, @main.s1] {
 sluice.deployment head(@rank0) stages [@main.s0, @main.s1]
   draft(@draft.s0) placement(own) depth 32 width 4
 
+sluice.step @main.s1.cuda_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 4,
+    row_floats = 1040, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.task.checkpoint
+  sluice.task.checkpoint
+  sluice.task.checkpoint
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 // A program for a GPU beside one for a CPU.
 // CHECK: sluice.program @main.s1.cuda step @main.s1.cuda_step cuda
 // CHECK-SAME: counterpart = @main.s1
-sluice.graph @main.s1.cuda_step {
-  %x = sluice.graph_value rows 16
-  sluice.graph_receive into %x cols 256
-}
 sluice.program @main.s1.cuda step @main.s1.cuda_step cuda {
   counterpart = @main.s1, row_floats = 1040, rank = @rank1, first_layer = 4,
   layers = 4, has_embedding = false, checkpoints = 3, architecture = "llama",
@@ -175,8 +219,30 @@ sluice.program @main.s1.cuda step @main.s1.cuda_step cuda {
   rope_tables = [], weights = []}
 
 sluice.slice @s.m1 of @h.0.attn.c_attn.weight rows 0 to 128 : tensor<128x768xf32>
-func.func private @main.s0.m0_step()
-func.func private @main.s0.m1_step()
+sluice.step @main.s0.m0_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32, members = 2} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
+sluice.step @main.s0.m1_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32, members = 2} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.program @main.s0.m0 step @main.s0.m0_step cuda {
   rank = @rank0, members = 2, architecture = "llama", model_name = "m",
   vocab_size = 32, context_length = 8, eos_tokens = array<i64>,

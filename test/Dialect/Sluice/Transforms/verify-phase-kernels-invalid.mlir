@@ -10,10 +10,22 @@ module {
 
 // -----
 
-func.func @step(%x: tensor<?x8xf32>) {
+func.func @f(%x: tensor<?x8xf32>) {
   // expected-error @+1 {{'sluice.add' op is not legal in phase kernels}}
   %y = sluice.add %x, %x : tensor<?x8xf32>
   return
+}
+sluice.step @step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
 }
 sluice.program @main step @step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
@@ -23,10 +35,22 @@ sluice.program @main step @step cuda {
 
 // -----
 
-func.func @step(%x: tensor<8xf32>) {
+func.func @f(%x: tensor<8xf32>) {
   // expected-error @+1 {{'tensor.cast' op is not legal in phase kernels}}
   %y = tensor.cast %x : tensor<8xf32> to tensor<?xf32>
   return
+}
+sluice.step @step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
 }
 sluice.program @main step @step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
@@ -38,8 +62,30 @@ sluice.program @main step @step cuda {
 
 // expected-error @+1 {{phase kernels has one 'sluice.deployment' for several programs, found 0}}
 module {
-func.func private @a_step()
-func.func private @b_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
+sluice.step @b_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
@@ -54,7 +100,18 @@ sluice.program @b step @b_step cuda {
 
 // -----
 
-func.func private @a_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
@@ -71,8 +128,30 @@ sluice.deployment head(@r0) stages [@a] draft(@b) placement(head) depth 1 width 
 
 // -----
 
-func.func private @a_step()
-func.func private @b_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
+sluice.step @b_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
@@ -89,7 +168,18 @@ sluice.deployment head(@r0) stages [@a]
 
 // -----
 
-func.func private @a_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 // expected-error @+1 {{has the index 7, expected 0}}
 sluice.rank @r0 index 7 on(#sluice.place<node = "n0", device = 0>)
 sluice.program @a step @a_step cuda {
@@ -101,7 +191,18 @@ sluice.deployment head(@r0) stages [@a]
 
 // -----
 
-func.func private @a_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 // expected-error @+1 {{has the index 0, expected 1}}
 sluice.rank @r1 index 0 on(#sluice.place<node = "n1", device = 0>)
@@ -114,7 +215,18 @@ sluice.deployment head(@r0) stages [@a]
 
 // -----
 
-func.func private @a_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.rank @r0 index 0 on(#sluice.place<node = "n0", device = 0>)
 // expected-error @+1 {{has no role: nothing is at it}}
 sluice.rank @r1 index 1 on(#sluice.place<node = "n1", device = 0>)
@@ -127,7 +239,18 @@ sluice.deployment head(@r0) stages [@a]
 
 // -----
 
-func.func private @a_step()
+sluice.step @a_step(%batch: !sluice.batch) target #sluice.cuda attributes {
+    architecture = "llama", model_name = "m", vocab_size = 32,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,
+    row_floats = 16, output_floats = 32} {
+  %x = sluice.buffer at 0 : !sluice.buffer<outputs, 32>
+  sluice.task.rows outputs kernel @kernels::@k threads 32 blocks 1
+      writes(%x : !sluice.buffer<outputs, 32>) {
+    %r = sluice.received_rows %batch : tensor<?x32xf32>
+    sluice.task.yield %r : tensor<?x32xf32>
+  }
+  sluice.results %x : !sluice.buffer<outputs, 32>
+}
 sluice.program @a step @a_step cuda {
   architecture = "llama", model_name = "m", vocab_size = 32,
   context_length = 8, eos_tokens = array<i64>, hidden_size = 16, layers = 0,

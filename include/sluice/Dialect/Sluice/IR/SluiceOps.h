@@ -54,12 +54,6 @@ struct UserResource : mlir::SideEffects::Resource::Base<UserResource> {
   llvm::StringRef getName() final { return "User"; }
 };
 
-/// Marks an op that may stand in a `sluice.graph`: it appends work to the
-/// device's graph or yields an address on the device.
-template <typename ConcreteOp>
-class BelongsInGraph
-    : public mlir::OpTrait::TraitBase<ConcreteOp, BelongsInGraph> {};
-
 /// Names the attribute of a task that holds the number of the model's layer
 /// that the task belongs to.
 constexpr llvm::StringLiteral taskLayerAttrName = "layer";
@@ -80,6 +74,10 @@ struct MemoryAccess {
 };
 
 class PlanTargetInterface;
+
+/// The records of all buffers have places that are multiples of so many floats,
+/// which is a cache line.
+constexpr int64_t arenaUnit = 16;
 
 /// The fewest and the most members of a tensor-parallel group.
 constexpr int64_t minMembers = 2, maxMembers = 256;
@@ -120,6 +118,32 @@ WorkerOp getFirstWorker(mlir::Operation *stage);
 
 /// Returns the workers of a `sluice.group`, in order.
 llvm::SmallVector<WorkerOp> getWorkers(GroupOp group);
+
+/// A parameter of the kernel of a row loop on a GPU; each is an address.
+struct KernelParameter {
+  enum class Kind {
+    Count,         // of the number of rows or outputs
+    Operand,       // of the operand `operand` of the task
+    OperandSums,   // of the sums of the blocks of an operand of products
+    OperandScales, // of the scales of the rows of such an operand
+    Positions,     // of the positions of the rows
+    OutputRows,    // of the row of each output
+  };
+  Kind kind;
+  unsigned operand = 0; // if it is of one
+};
+
+/// Returns the parameters of a row loop's kernel on a GPU, in order.
+llvm::SmallVector<KernelParameter> getKernelParameters(TaskRowsOp loop);
+
+/// Returns how a task uses a weight that it has as an operand.
+WeightUseAttr getWeightUse(TaskInterface task, mlir::Value weight);
+
+/// Returns the uses of weights by the tasks of a step, each once, in the order
+/// in which the tasks first need them. These are the numbers of the weights in
+/// an executable. A tied table has two uses: rows of it are looked up, and it
+/// is a matrix of products.
+llvm::SmallVector<mlir::Attribute> listWeightUses(StepOp step);
 
 } // namespace sluice::ir
 

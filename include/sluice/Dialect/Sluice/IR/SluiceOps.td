@@ -10,7 +10,7 @@
 
 include "sluice/Dialect/Sluice/IR/SluiceAttendOp.td"
 include "sluice/Dialect/Sluice/IR/SluiceCollectiveOps.td"
-include "sluice/Dialect/Sluice/IR/SluiceGraphOps.td"
+include "sluice/Dialect/Sluice/IR/SluiceKernelOps.td"
 include "sluice/Dialect/Sluice/IR/SluiceLayerOps.td"
 include "sluice/Dialect/Sluice/IR/SluiceModelOps.td"
 include "sluice/Dialect/Sluice/IR/SluiceModuleOps.td"

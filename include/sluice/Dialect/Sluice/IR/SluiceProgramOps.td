@@ -93,9 +93,8 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
     converted to code. It holds what the runtime must know to run that code, all
     of which ends in the executable's descriptor:
 
-    - `step` is the `sluice.step` whose row loops have kernels, and `cpu` what
-      these were built for; or the `sluice.graph`, where the program is for
-      `cuda`.
+    - `step` is the `sluice.step` whose row loops have kernels. `cpu` is what
+      these were built for, unless the program is for `cuda`.
     - `counterpart` is the program of the same ops for a CPU, where a program
       for `cuda` stands beside one; the two are one in the plan.
     - `architecture`, `model_name`, `vocab_size`, `context_length` and
@@ -138,9 +137,8 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
     ```
 
     Constraints:
-    - (C1) `step` names a `sluice.step` with an arena, all of whose row loops
-      have kernels; or for `cuda` a `sluice.graph` or the function that it
-      became.
+    - (C1) `step` names a `sluice.step` with an arena, all of whose tasks have
+      their generated kernels, for the program's target.
     - (C2) every weight use names a `sluice.weight` or `sluice.slice` of the
       module; a `vector` has rank 1, the others rank 2; only `linear` is
       transposed, and `rows` are those of a weight; a weight whose scales lie
@@ -159,18 +157,13 @@ def Sluice_ProgramOp : Sluice_Op<"program", [
     - (C10) `counterpart`, of a program for `cuda` only, names a program for a
       CPU, or what will become one, and has the same rank.
     - (C11) `members` is 1 to 256.
-    - (C12) a `sluice.graph` that is its step names weights by the use that they
-      have, columns that a weight has, and caches and tables that the program
-      has; rows that are looked up are as wide as their table, and a bias has a
-      number for each column of its weight; a product has a gate where its weight
-      has a partner, and is not of a partner alone. What work takes of a value lies in the arena, and is of the
-      rows or outputs that the work is for; meetings are as in
-      `sluice.graph_all_reduce` with scratch for all members.
+    - (C12) `weights` has all uses of weights by the tasks of the step, and no
+      task multiplies by a weight alone that is the partner of another one.
     - (C13) a partner is another weight of the same type, stored in the same
       format, whose own use in the list is the same, but has no partner; it is
       that of one weight. Only `linear` uses of a program for `cuda` have one.
-    - (C14) a program for a CPU has the level, arena, members, checkpoints,
-      output, place of the logits, caches and rope tables of its step.
+    - (C14) the program has the target, arena, members, checkpoints, output,
+      place of the logits, caches and rope tables of its step.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$step,
                        OptionalAttr<Sluice_CpuLevel>:$cpu, StrAttr:$architecture,

@@ -24,6 +24,40 @@ def Sluice_ExchangeKind : Sluice_Enum<"ExchangeKind",
   I32EnumAttrCase<"Gather", 1, "gather">
 ]>;
 
+def Sluice_KernelAttr : Sluice_Attr<"Kernel", "kernel"> {
+  let summary = "the generated code of a task";
+  let description = [{
+    Names a function for a CPU; or a kernel in a `gpu.module`, which is launched
+    with `blocks` blocks of `threads` threads for each row (output).
+
+    ```mlir
+    #ofCpu = #sluice.kernel<@rows_add>
+    #ofGpu = #sluice.kernel<@kernels::@rows_add, threads = 128, blocks = 1>
+    ```
+
+    Constraints:
+    - (C1) the function of a CPU is a symbol of the module itself, and has no
+      threads and blocks.
+    - (C2) a kernel in a `gpu.module` has threads and blocks, both positive.
+  }];
+  let parameters = (ins "::mlir::SymbolRefAttr":$function,
+                        DefaultValuedParameter<"int64_t", "0">:$threads,
+                        DefaultValuedParameter<"int64_t", "0">:$blocks);
+  let assemblyFormat = [{
+    `<` $function (`,` `threads` `=` $threads^ `,` `blocks` `=` $blocks)? `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    bool isForGpu() const { return getThreads() != 0; }
+    /// The function's own name, which executables know it by.
+    ::llvm::StringRef getName() const {
+      return getFunction().getLeafReference().getValue();
+    }
+  }];
+}
+
+def Sluice_KernelArray : TypedArrayAttrBase<Sluice_KernelAttr, "kernels">;
+
 let opDocGroup = Sluice_TaskOps in {
 
 def Sluice_TaskRowsOp : Sluice_TaskOp<"rows", [
@@ -41,8 +75,12 @@ def Sluice_TaskRowsOp : Sluice_TaskOp<"rows", [
 
     With `runtime` the runtime does the one op of the body by itself, and no code
     is generated for it. A conversion generates code for other bodies: `kernel`
-    then names the function that does what the body says. It takes a pointer for
-    each operand of the task, in their order.
+    then names the function that does what the body says. On a CPU it takes a
+    pointer for each operand of the task, in their order. On a GPU it takes the
+    address of the number of rows (outputs), and then those of the operands: of
+    an operand of products in f16 the rows, sums and scales. The positions of the
+    rows come after them if the body has `sluice.rotations`, and the rows of the
+    outputs if it has `sluice.select_outputs`.
 
     ```mlir
     sluice.task.rows rows reads(%x = %h : !sluice.buffer<rows, 64>)
@@ -64,11 +102,17 @@ def Sluice_TaskRowsOp : Sluice_TaskOp<"rows", [
     - (C3) buffers that are written are of the task's domain; so are those that
       are read, but by `sluice.select_outputs`, which reads rows.
     - (C4) no buffer is read twice, written twice, or read and written.
-    - (C5) with `runtime` the body has one op, and the task no `kernel`.
-    - (C6) `kernel` names a function of the module.
+    - (C5) with `runtime` the body has one op that the runtime can do, and the
+      task no `kernel`: `sluice.embed`, `sluice.received_rows`,
+      `sluice.send_rows`, or `sluice.to_operand` in a format of a GPU.
+    - (C6) `kernel` names a function of the module; or, with threads and blocks,
+      a kernel of a `gpu.module` that takes the addresses above, waits for the
+      kernel before it, and is made for so many threads and blocks. (The kernels
+      of a module that has been lowered are no longer there.) What such a kernel
+      reads as memory that does not change is a weight or table.
   }];
   let arguments = (ins Sluice_ValueDomain:$domain, UnitAttr:$runtime,
-                       OptionalAttr<FlatSymbolRefAttr>:$kernel,
+                       OptionalAttr<Sluice_KernelAttr>:$kernel,
                        Variadic<Sluice_BufferType>:$reads,
                        Variadic<AnyType>:$weights,
                        Variadic<Sluice_BufferType>:$writes,
@@ -153,7 +197,7 @@ def Sluice_TaskProductOp : Sluice_TaskOp<"product", [
       at multiples of 16, but where they end with the weight.
     - (C5) `gate`, `partner` are given together, of all columns and without a
       residual; the partner has the weight's type, and a bias where the weight
-      has one.
+      has one; the target has products with such a gate.
   }];
   let arguments = (ins Sluice_ValueDomain:$domain, Sluice_BufferType:$input,
                        Sluice_MatrixWeight:$weight,
@@ -301,6 +345,8 @@ def Sluice_TaskCheckpointOp : Sluice_TaskOp<"checkpoint"> {
 
     Constraints:
     - (C1) no buffer is named twice.
+    - (C2) where outputs keep their places at checkpoints, the buffers are of
+      rows.
   }];
   let arguments = (ins Variadic<Sluice_BufferType>:$buffers,
                        Sluice_Layer:$layer);
@@ -310,25 +356,39 @@ def Sluice_TaskCheckpointOp : Sluice_TaskOp<"checkpoint"> {
   let hasVerifier = 1;
 }
 
-def Sluice_TaskSampleOp : Sluice_TaskOp<"sample"> {
+def Sluice_TaskSampleOp : Sluice_TaskOp<"sample", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "finds the likeliest token of each output";
   let description = [{
     `parts` has room for the likeliest tokens of parts of a wide vocabulary.
+    `kernels`, once they have been generated, are one that searches, and where
+    there are parts one that merges. The first takes the addresses of the number
+    of outputs, the logits, and the parts or tokens; the second those of the
+    number of outputs, the parts, and the tokens.
 
     ```mlir
     sluice.task.sample %logits parts %p
       : !sluice.buffer<outputs, 96>, !sluice.buffer<outputs, 4>
     ```
 
+    ```mlir
+    sluice.task.sample %logits kernels [
+      #sluice.kernel<@kernels::@find_greedy_tokens, threads = 32, blocks = 1>]
+      : !sluice.buffer<outputs, 96>
+    ```
+
     Constraints:
     - (C1) logits and parts are floats of outputs.
+    - (C2) there are as many `kernels` as it takes, each as (C6) of
+      `sluice.task.rows` says of kernels for a GPU.
   }];
   let arguments = (ins Sluice_BufferType:$logits,
                        Optional<Sluice_BufferType>:$parts,
+                       OptionalAttr<Sluice_KernelArray>:$kernels,
                        Sluice_Layer:$layer);
   let assemblyFormat = [{
-    $logits (`parts` $parts^)? attr-dict `:` qualified(type($logits))
-    (`,` qualified(type($parts))^)?
+    $logits (`parts` $parts^)? (`kernels` $kernels^)? attr-dict `:`
+    qualified(type($logits)) (`,` qualified(type($parts))^)?
   }];
   let hasVerifier = 1;
 }
