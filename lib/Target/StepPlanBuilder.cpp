@@ -194,19 +194,22 @@ private:
   /// Adds the tasks that find the tokens of the greatest logits.
   void addSample(TaskSampleOp task) {
     using Argument = device::KernelArgument;
-    Argument tokens = {Argument::Kind::GreedyTokens};
-    Argument found = {Argument::Kind::Buffer, number(task.getLogits())};
-    ArrayAttr kernels = *task.getKernels();
-    for (auto kernel : kernels.getAsRange<KernelAttr>()) {
-      device::RowLoopTask loop = makeLoop(ValueDomain::Outputs, kernel);
-      // One that is not the last leaves its results in the parts.
-      Argument result = tokens;
-      if (task.getParts() && found.index == number(task.getLogits()))
-        result = {Argument::Kind::Buffer, number(task.getParts())};
-      loop.arguments = {found, result};
-      found = result;
+    auto buffer = [&](Value value) {
+      return Argument{Argument::Kind::Buffer, number(value)};
+    };
+    auto add = [&](size_t kernel, Argument from, Argument to) {
+      device::RowLoopTask loop = makeLoop(
+          ValueDomain::Outputs, cast<KernelAttr>((*task.getKernels())[kernel]));
+      loop.arguments = {from, to};
       plan.tasks.push_back(std::move(loop));
-    }
+    };
+    const Argument logits = buffer(task.getLogits());
+    const Argument tokens = {Argument::Kind::GreedyTokens};
+    if (!task.getParts())
+      return add(0, logits, tokens);
+    const Argument parts = buffer(task.getParts());
+    add(0, logits, parts);
+    add(1, parts, tokens);
   }
 
   device::ProductTask describe(TaskProductOp task) {

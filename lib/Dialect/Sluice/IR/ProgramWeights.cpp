@@ -111,26 +111,23 @@ LogicalResult verifyPartners(ProgramOp program,
   return success();
 }
 
-/// Returns whether a product is of a partner alone, which has no memory of its
-/// own.
-static bool isPartner(ProgramOp program, TaskProductOp product) {
-  FlatSymbolRefAttr weight = product.getWeightParam().getWeightAttr();
-  return !product.getPartner() &&
-         llvm::any_of(
-             program.getWeights().getAsRange<WeightUseAttr>(),
-             [&](WeightUseAttr use) { return use.getPartner() == weight; });
-}
-
 LogicalResult verifyListed(ProgramOp program, StepOp step) {
+  llvm::SmallDenseSet<Attribute> listed, partners;
+  for (auto use : program.getWeights().getAsRange<WeightUseAttr>()) {
+    listed.insert(use);
+    if (use.getPartner())
+      partners.insert(use.getPartner());
+  }
   for (Attribute use : listWeightUses(step))
-    if (!llvm::is_contained(program.getWeights(), use))
+    if (!listed.contains(use))
       return program.emitOpError("lacks ")
              << use << ", which its step " << program.getStepAttr() << " uses";
+  // A partner has no memory of its own.
   for (TaskProductOp product : step.getBody().getOps<TaskProductOp>())
-    if (isPartner(program, product))
+    if (FlatSymbolRefAttr weight = product.getWeightParam().getWeightAttr();
+        !product.getPartner() && partners.contains(weight))
       return product.emitOpError("multiplies by ")
-             << product.getWeightParam().getWeightAttr()
-             << " alone, which is the partner of another weight";
+             << weight << " alone, which is the partner of another weight";
   return success();
 }
 
