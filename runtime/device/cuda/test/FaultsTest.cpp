@@ -338,6 +338,12 @@ planError(TinyPart part,
   return makeError({}, program);
 }
 
+/// Returns the error of the whole model's program whose plan has been changed.
+static std::string
+wholeError(const std::function<void(device::StepPlan &)> &change) {
+  return planError(TinyPart::Whole, change);
+}
+
 /// Returns the first task of a kind.
 template <typename Task> static Task &first(device::StepPlan &plan) {
   for (device::StepTask &task : plan.tasks)
@@ -346,78 +352,89 @@ template <typename Task> static Task &first(device::StepPlan &plan) {
   throw std::logic_error("there is no such task");
 }
 
-TEST(CudaFaultsTest, PlansThatDoNotFit) {
+TEST(CudaFaultsTest, ProductsThatDoNotFit) {
   using namespace device;
-  auto errorOf = [](const std::function<void(StepPlan &)> &change) {
-    return planError(TinyPart::Whole, change);
-  };
-  EXPECT_EQ(errorOf([](StepPlan &plan) { plan.kernelNames[0] = "nobody"; }),
-            "the program: there is no kernel nobody");
-  EXPECT_EQ(errorOf([](StepPlan &plan) { first<ProductTask>(plan).bias = 99; }),
-            "step plan: task 5: there is no weight 99");
-  EXPECT_EQ(errorOf([](StepPlan &plan) { first<ProductTask>(plan).bias = 0; }),
-            "the program: task 5: weight 0 is not a vector");
   EXPECT_EQ(
-      errorOf([](StepPlan &plan) { first<ProductTask>(plan).weight = 2; }),
+      wholeError([](StepPlan &plan) { first<ProductTask>(plan).bias = 99; }),
+      "step plan: task 5: there is no weight 99");
+  EXPECT_EQ(
+      wholeError([](StepPlan &plan) { first<ProductTask>(plan).bias = 0; }),
+      "the program: task 5: weight 0 is not a vector");
+  EXPECT_EQ(
+      wholeError([](StepPlan &plan) { first<ProductTask>(plan).weight = 2; }),
       "the program: task 5: weight 2 is not one of products");
-  EXPECT_EQ(errorOf([](StepPlan &plan) {
+  EXPECT_EQ(wholeError([](StepPlan &plan) {
               first<ProductTask>(plan).gate = ProductGate::Silu;
             }),
             "the program: task 5: weight 'w4': columns 0 to 64 of 64 cannot be "
             "computed by themselves");
-  EXPECT_EQ(errorOf([](StepPlan &plan) { first<ProductTask>(plan).input = 0; }),
-            "the program: task 5: an operand of 64 features has records of 128 "
-            "floats, and buffer 0 of 64");
-  EXPECT_EQ(errorOf([](StepPlan &plan) { first<EmbedTask>(plan).table = 2; }),
-            "the program: task 0: weight 2 is not a table of 64 columns");
   EXPECT_EQ(
-      errorOf([](StepPlan &plan) { first<RowLoopTask>(plan).blocks = 0; }),
+      wholeError([](StepPlan &plan) { first<ProductTask>(plan).input = 0; }),
+      "the program: task 5: an operand of 64 features has records of 128 "
+      "floats, and buffer 0 of 64");
+  EXPECT_EQ(wholeError([](StepPlan &plan) {
+              std::get<ProductTask>(plan.tasks[6]).bias = 2;
+            }),
+            "the program: task 6: a bias of 64 numbers for 32 columns");
+}
+
+TEST(CudaFaultsTest, RowLoopsThatDoNotFit) {
+  using namespace device;
+  EXPECT_EQ(wholeError([](StepPlan &plan) { plan.kernelNames[0] = "nobody"; }),
+            "the program: there is no kernel nobody");
+  EXPECT_EQ(
+      wholeError([](StepPlan &plan) { first<RowLoopTask>(plan).blocks = 0; }),
       "step plan: task 2: 0 blocks of 64 threads cannot be launched");
-  EXPECT_EQ(errorOf([](StepPlan &plan) {
+  EXPECT_EQ(wholeError([](StepPlan &plan) {
               first<RowLoopTask>(plan).threads = 0;
               first<RowLoopTask>(plan).blocks = 0;
             }),
             "the program: task 2: a row loop for a CPU");
-  EXPECT_EQ(errorOf([](StepPlan &plan) { plan.tasks[2] = BarrierTask(); }),
+  EXPECT_EQ(wholeError([](StepPlan &plan) { plan.tasks[2] = BarrierTask(); }),
             "the program: task 2: a GPU has no barriers");
-  EXPECT_EQ(errorOf([](StepPlan &plan) { plan.tasks.resize(3); }),
-            "the program: its outputs have got no numbers");
-  EXPECT_EQ(errorOf([](StepPlan &plan) {
-              plan.tasks.insert(plan.tasks.begin(), CheckpointTask());
-            }),
-            "the program: task 1: rows are looked up behind a checkpoint");
-  EXPECT_EQ(errorOf([](StepPlan &plan) {
-              plan.tasks.push_back(CheckpointTask{{9}});
-            }),
-            "the program: task 29: buffer 9 has no rows that could move");
-  EXPECT_EQ(errorOf([](StepPlan &plan) { plan.tasks[2] = ReceiveTask(); }),
-            "step plan: task 2: receives rows of a program that begins with "
-            "tokens");
-  EXPECT_EQ(errorOf([](StepPlan &plan) { plan.tasks[2] = SendTask(); }),
-            "step plan: task 2: sends rows of a program that ends with logits");
-  EXPECT_EQ(planError(TinyPart::SecondStage,
-                      [](StepPlan &plan) {
-                        plan.tasks.push_back(plan.tasks.front());
-                      }),
-            "the program: task 23: rows come in behind other work");
-  EXPECT_EQ(errorOf([](StepPlan &plan) {
-              std::get<ProductTask>(plan.tasks[6]).bias = 2;
-            }),
-            "the program: task 6: a bias of 64 numbers for 32 columns");
-  EXPECT_EQ(
-      errorOf([](StepPlan &plan) { first<EmbedTask>(plan).byPosition = true; }),
-      "the program: task 0: weight 'w0': a table of 50 rows has none for each "
-      "position");
-  EXPECT_EQ(errorOf([](StepPlan &plan) {
+  EXPECT_EQ(wholeError([](StepPlan &plan) {
               first<RowLoopTask>(plan).arguments[0] = {
                   KernelArgument::Kind::GreedyTokens};
             }),
             "step plan: task 2: a loop that is not over outputs is given their "
             "rows or tokens");
   EXPECT_EQ(
-      errorOf([](StepPlan &plan) { plan.kernelNames[0] = "sluice_compact"; }),
+      wholeError(
+          [](StepPlan &plan) { plan.kernelNames[0] = "sluice_compact"; }),
       "step plan: the row kernel sluice_compact has the name of one of the "
       "runtime's");
+}
+
+TEST(CudaFaultsTest, RowsThatComeAndGoAtTheWrongPlace) {
+  using namespace device;
+  EXPECT_EQ(
+      wholeError([](StepPlan &plan) { first<EmbedTask>(plan).table = 2; }),
+      "the program: task 0: weight 2 is not a table of 64 columns");
+  EXPECT_EQ(wholeError([](StepPlan &plan) { plan.tasks.resize(3); }),
+            "the program: its outputs have got no numbers");
+  EXPECT_EQ(wholeError([](StepPlan &plan) {
+              plan.tasks.insert(plan.tasks.begin(), CheckpointTask());
+            }),
+            "the program: task 1: rows are looked up behind a checkpoint");
+  EXPECT_EQ(wholeError([](StepPlan &plan) {
+              plan.tasks.push_back(CheckpointTask{{9}});
+            }),
+            "the program: task 29: buffer 9 has no rows that could move");
+  EXPECT_EQ(wholeError([](StepPlan &plan) { plan.tasks[2] = ReceiveTask(); }),
+            "step plan: task 2: receives rows of a program that begins with "
+            "tokens");
+  EXPECT_EQ(wholeError([](StepPlan &plan) { plan.tasks[2] = SendTask(); }),
+            "step plan: task 2: sends rows of a program that ends with logits");
+  EXPECT_EQ(planError(TinyPart::SecondStage,
+                      [](StepPlan &plan) {
+                        plan.tasks.push_back(plan.tasks.front());
+                      }),
+            "the program: task 23: rows come in behind other work");
+  EXPECT_EQ(
+      wholeError(
+          [](StepPlan &plan) { first<EmbedTask>(plan).byPosition = true; }),
+      "the program: task 0: weight 'w0': a table of 50 rows has none for each "
+      "position");
   EXPECT_EQ(
       planError(TinyPart::SecondStage,
                 [](StepPlan &plan) { plan.tasks.erase(plan.tasks.begin()); }),
