@@ -15,29 +15,29 @@ let opDocGroup = Sluice_ProgramOps in {
 def Sluice_WaitForPriorOp : Sluice_Op<"wait_for_prior"> {
   let summary = "waits for the kernel before";
   let description = [{
-    In a generated kernel: what is read behind it was written by the kernels
-    before. Nothing on chips that start a kernel only when the one before has
-    ended.
+    Makes a generated kernel wait until the kernels before it have written their
+    results, so that ops after it can read them. On chips that start a kernel
+    only when the previous one has ended, it does nothing.
 
     ```mlir
     sluice.wait_for_prior
     ```
 
     Constraints:
-    - (C1) what stands before it in a kernel touches no memory but that of
-      parameters that are `llvm.noalias` and that the kernel only reads.
-    - (C2) it stands in the first block of a kernel's body, and in no region
-      inside of it.
+    - (C1) the ops before it in a kernel access only memory of parameters that
+      are `llvm.noalias` and that the kernel only reads.
+    - (C2) it stands in the first block of a kernel's body, outside of any nested
+      region.
   }];
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }
 
 def Sluice_StartDependentsOp : Sluice_Op<"start_dependents"> {
-  let summary = "lets the kernel behind start";
+  let summary = "lets the next kernel start";
   let description = [{
-    In a generated kernel: the next one may be brought onto the device, up to
-    where it waits for this one.
+    Lets the device start the next kernel, which runs up to the point where it
+    waits for this one.
 
     ```mlir
     sluice.start_dependents
