@@ -1,21 +1,33 @@
-//===- FairQueueing.h - fair queue priorities for tenants -----------------===//
+//===- FairQueueing.h - a fair order of requests of tenants ---------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Gives requests queue priorities that are fair between tenants, however many
-// requests one tenant submits: start-time fair queueing (Goyal, Vin, Cheng,
-// SIGCOMM 1996). Each request takes a tag in virtual time: the previous tag of
-// its tenant plus a step divided by the tenant's weight, or the current virtual
-// time if that is later. So the tags of two tenants with many requests
-// interleave, and the first request of a new tenant is among the first even if
-// another tenant has a hundred waiting.
+// Orders requests so that tenants get fair shares of the work, however many
+// requests a tenant submits and however long these are. This is the virtual
+// token counter (Sheng et al., "Fairness in Serving Large Language Models",
+// OSDI 2024, algorithm 2), extended by weights, by limits of running requests
+// and by preemption.
 //
-// Within a tenant, priority and arrival decide: the tenant's first request by
-// these has the tenant's first tag, and so on. An urgent request therefore
-// takes a tag from other requests of its own tenant only.
+// Virtual time. Each tenant has a virtual time: the work done for it, divided
+// by its weight. The tenant with the least virtual time comes first. Virtual
+// time advances by whole quanta only, so tenants with equal shares take turns
+// of a quantum and do not preempt each other at each token.
+//
+// No credit. A tenant is backlogged while it has a request that waits and may
+// run. The virtual time of a tenant that is not is raised, when it advances and
+// when the tenant becomes backlogged, to the least one of the backlogged
+// tenants, or to the greatest one of all if none is backlogged. So only those
+// who had to wait come first later. The virtual time of a tenant that has left
+// is kept until the others have reached it.
+//
+// Queue priorities. The i-th request of a tenant, counted from 0, has the
+// tenant's virtual time plus i quanta as its queue priority, whether it waits
+// or runs. So the requests of two tenants that begin at once interleave. The
+// tenant's own order decides which one is the i-th; an urgent request delays
+// only other requests of its tenant.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +36,9 @@
 
 #include "runtime/core/Head.h"
 
+#include <functional>
+#include <map>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -35,39 +50,109 @@ using RequestNumber = int64_t;
 /// Identifies the tenant that a request belongs to.
 using TenantNumber = uint64_t;
 
-/// Assigns queue priorities. Thread-compatible. add() takes O(requests of the
-/// tenant) if the new request is more urgent than others, else O(1).
+/// The terms on which a tenant's requests run.
+struct TenantTerms {
+  static constexpr double minWeight = 0.001, maxWeight = 1000;
+  double weight = 1; ///< the weight of its share, from minWeight to maxWeight
+  int64_t maxRunning = 0; ///< its requests that may run at once; 0 for no limit
+};
+
+/// Thread-compatible. Unless stated otherwise, a method takes O(log requests).
 class FairQueueing {
 public:
-  /// A request whose queue priority has changed, and the new one.
-  struct Change {
-    RequestNumber number = 0;
-    QueuePriority queuePriority;
+  /// A request's tenant, and the request's place among those of the tenant.
+  struct Place {
+    TenantNumber tenant = 0;
+    QueuePriority own; ///< its number is the request's
   };
 
-  /// Adds a request and returns its queue priority. `own` orders the requests
-  /// of the tenant among themselves. `virtualNow` is the earliest queue
-  /// priority of the running requests, if there are any. `changes` is set to
-  /// the other requests whose queue priorities have changed.
-  QueuePriority add(RequestNumber number, TenantNumber tenant, double weight,
-                    const QueuePriority &own, std::optional<Time> virtualNow,
-                    std::vector<Change> &changes);
-  /// Removes a request that has ended.
-  void remove(RequestNumber number, TenantNumber tenant);
+  /// `quantum` is in units of work and at least 1.
+  explicit FairQueueing(int64_t quantum) : quantum(quantum) {}
+
+  /// Adds a request that waits. The tenant's latest terms apply to all its
+  /// requests. Takes O(tenants).
+  void add(const Place &place, const TenantTerms &terms);
+  void remove(const Place &place);
+  /// Notes that a waiting request runs now, or that a running one waits again.
+  void setRunning(const Place &place, bool isRunning);
+  /// Charges a tenant that has requests for work that was done for it. Returns
+  /// whether the queue priorities of its requests have changed. O(1), or
+  /// O(tenants) once a quantum.
+  bool charge(TenantNumber tenant, int64_t work);
+
+  /// Returns a request's queue priority. O(requests of the tenant).
+  QueuePriority queuePriority(const Place &place) const;
+  /// Calls `visit` for each running request of the tenant with its queue
+  /// priority, the first one first. O(requests of the tenant).
+  void
+  visitRunning(TenantNumber tenant,
+               const std::function<void(const QueuePriority &)> &visit) const;
+  /// Returns the queue priority of the last waiting request that `isCandidate`
+  /// accepts, if there is one. O(tenants) if it accepts the last request of
+  /// each tenant.
+  std::optional<QueuePriority>
+  lastWaiting(const std::function<bool(RequestNumber)> &isCandidate) const;
+
+  /// Returns how many tenants have requests.
+  int64_t activeTenants() const {
+    return std::ssize(tenants) - std::ssize(away);
+  }
+  /// Returns how many tenants it remembers: those with requests, and those
+  /// whose virtual time has not been reached.
+  int64_t tenantsKnown() const { return std::ssize(tenants); }
+
+  /// Begins a walk through the waiting requests, the first one first. Requests
+  /// that may not run because their tenant has as many running requests as it
+  /// may have are left out. O(tenants).
+  void beginWalk();
+  /// Returns the next request of the walk with its queue priority. Returns
+  /// nothing after the last one, and after a request was added, removed or
+  /// waits again.
+  std::optional<QueuePriority> next();
+  /// Returns whether such a change has ended the walk early.
+  bool walkWasCut() const { return isCut; }
 
 private:
-  /// The distance between two tags of a tenant of weight 1.
-  static constexpr Time step = std::chrono::seconds(1);
+  /// Whether a request runs, by its place in the tenant's own order.
+  using Requests = std::map<QueuePriority, bool>;
+  struct Tenant {
+    TenantTerms terms;
+    Time virtualTime{0};
+    int64_t uncounted = 0; ///< work that virtualTime does not contain yet
+    Requests requests;
+    int64_t running = 0; ///< of `requests`
 
-  struct Entry {
-    QueuePriority own; ///< its number is the request's
-    Time tag{0};
+    bool isCapped() const {
+      return terms.maxRunning > 0 && running >= terms.maxRunning;
+    }
+    bool isBacklogged() const {
+      return running < std::ssize(requests) && !isCapped();
+    }
   };
-  /// Sorted by `own`; the tags have the same order.
-  using Entries = std::vector<Entry>;
+  /// The next request of a tenant in a walk.
+  struct Cursor {
+    QueuePriority queuePriority;
+    const Tenant *tenant = nullptr;
+    Requests::const_iterator request;
+    int64_t index = 0; ///< of the request among the tenant's requests
+  };
 
-  std::unordered_map<TenantNumber, Entries> tenants; ///< with requests
-  Time lastVirtualNow{0};
+  Time lengthOf(const Tenant &tenant, int64_t work) const;
+  Time timeOf(const Tenant &tenant, int64_t index) const;
+  void raise(Tenant &tenant);
+  void forgetAway();
+  void leave(TenantNumber number, Tenant &tenant);
+  void pushCursor(Cursor cursor);
+
+  int64_t quantum;
+  /// Tenants with requests, and tenants without any whose virtual time is
+  /// greater than `virtualTime`.
+  std::unordered_map<TenantNumber, Tenant> tenants;
+  std::set<std::pair<Time, TenantNumber>> away; ///< tenants without requests
+  /// The greatest virtual time to which a tenant was raised.
+  Time virtualTime{0};
+  std::vector<Cursor> walk; ///< a heap, the first request on top
+  bool isCut = false;
 };
 
 } // namespace sluice

@@ -272,6 +272,10 @@ public:
   /// pages of a prompt have been pinned.
   uint64_t chances() const;
 
+  /// Returns how many positions of the present or last request of the slot have
+  /// left for the stages or were shared when it was admitted; a generated token
+  /// counts once it is known.
+  int64_t positionsSent(RequestId request) const;
   /// Changes the queue priority of a request.
   void setQueuePriority(RequestId request, const QueuePriority &queuePriority);
 

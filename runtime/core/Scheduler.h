@@ -12,18 +12,22 @@
 // full waits again and continues later with the same tokens.
 //
 // Order. Requests are served in the order of their queue priorities, which are
-// fair between tenants (FairQueueing.h). Within a tenant, the order is that of
-// the times of arrival, with `priorityStep` added for each level of a request's
-// priority (as in vLLM, lower numbers are more urgent). So an urgent request
-// overtakes other requests of its tenant, but none that came much earlier, and
-// a flood of urgent requests does not make the others wait for ever. No request
-// may pass the first one that waits for a slot or for room, or a request that
-// needs many pages would starve. If too many requests wait, the last one in
-// this order that has not started is refused, whether that is the newcomer or
-// one that waits. A running request is preempted for an earlier request only if
-// that makes enough room. A newcomer preempts no request once too many requests
-// are queued or preempted, so that the number of requests that have started
-// stays bounded.
+// fair between tenants (FairQueueing.h): a tenant is charged for each row that
+// is computed for its requests, but not for guesses, which fill steps that
+// would run anyway, and not again for what a preempted request had computed. So
+// running requests move back in the order, and those of others take their
+// places. Within a tenant, the order is that of the times of arrival, with
+// `priorityStep` added for each level of a request's priority (as in vLLM,
+// lower numbers are more urgent). So an urgent request overtakes other requests
+// of its tenant, but none that came much earlier, and a flood of urgent
+// requests does not make the others wait for ever. No request may pass the
+// first one that waits for a slot or for room, or a request that needs many
+// pages would starve. If too many requests wait, the last one in this order
+// that has not started is refused, whether that is the newcomer or one that
+// waits. A running request is preempted for an earlier request only if that
+// makes enough room. A newcomer preempts no request once too many requests are
+// queued or preempted, so that the number of requests that have started stays
+// bounded.
 //
 // Equal prefixes. A request does not compute a prefix that a running request is
 // computing just now. It waits until those pages are pinned and begins with
@@ -52,7 +56,6 @@
 
 #include "runtime/core/FairQueueing.h"
 
-#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -69,12 +72,12 @@ struct SchedulerLimits {
   /// How much each level of a request's priority adds to the time of its
   /// arrival. The requests of a tenant are in the order of these sums.
   Time priorityStep = std::chrono::seconds(5);
-};
-
-/// The terms on which a tenant's requests run.
-struct TenantTerms {
-  double weight = 1;      ///< the weight of its share, above 0
-  int64_t maxRunning = 0; ///< its requests that may run at once; 0 for no limit
+  /// The work after which tenants take turns, where there are more requests
+  /// than can run; at least 1. A row of a prompt is one unit of work and a
+  /// generated token is two (the weights of the virtual token counter's paper,
+  /// section 3). A smaller quantum makes shares equal sooner, a larger one
+  /// preempts less.
+  int64_t fairQuantum = 512;
 };
 
 struct ScheduledRequest {
@@ -174,12 +177,24 @@ public:
   /// Returns how many waits for a prefix there have been so far.
   int64_t prefixWaits() const { return prefixWaitsSoFar; }
   const Head &rows() const { return head; }
+  /// Returns the request that runs in the slot, if one does.
+  std::optional<RequestNumber> requestIn(RequestId slot) const;
 
 private:
+  /// What a waiting request needs in order to run.
+  struct Waiting {
+    RequestSpec spec;
+    /// The prefix that the request waits for.
+    std::optional<ComingPrefix> awaits = {};
+    bool mayAwait = true;
+  };
   struct Known {
-    QueuePriority queuePriority;
-    TenantNumber tenant = 0;
-    int64_t maxRunning = 0; ///< the limit of its tenant
+    FairQueueing::Place place;
+    std::optional<Waiting> waiting; ///< set unless the request runs
+    QueuePriority queuePriority;    ///< of a running request
+    int64_t promptTokens = 0;
+    /// Positions that the tenant has been charged for, or did not have to be.
+    int64_t charged = 0;
     Time came{0};
     std::optional<Time> started;
     std::optional<RequestId> slot; ///< the slot of a running request
@@ -188,14 +203,9 @@ private:
     std::optional<Time> startsUntil; ///< of a request that has not started
     int64_t cachedTokens = 0;        ///< at the request's start
     SpeculationCounters speculation; ///< up to its last preemption
+
+    RequestNumber number() const { return place.own.number; }
   };
-  struct Waiting {
-    RequestSpec spec;
-    /// The prefix that the request waits for.
-    std::optional<ComingPrefix> awaits = {};
-    bool mayAwait = true;
-  };
-  using Queue = std::map<QueuePriority, Waiting>;
   /// What changes when the request that computes an awaited prefix leaves:
   /// `gone` is the prefix as that request computed it, `now` the same prefix as
   /// computed by a request that had waited for it.
@@ -206,22 +216,27 @@ private:
   using Alarm = std::pair<Time, RequestNumber>;
 
   Scheduler(Head head, const SchedulerLimits &limits);
-  QueuePriority assignQueuePriority(const ScheduledRequest &wanted,
-                                    RequestNumber number, Time now);
-  void changeQueuePriority(const FairQueueing::Change &change);
-  bool isCapped(RequestNumber number) const;
-  void stopRunning(const Known &request);
+  void updateQueuePriorities(TenantNumber tenant);
+  void chargeWork(Known &request, int64_t atLeast);
+  void chargeRunning();
+  void join(Known &request, RequestSpec spec);
+  void forget(std::unordered_map<RequestNumber, Known>::iterator request);
+  void stopRunning(Known &request);
   void settle(Time now);
   void takeHeadEvents(Time now);
   void endAlarms(Time now);
   void startReserved(Time now);
+  bool isReserved(RequestNumber number) const;
   void queueChanged(const QueuePriority &at);
   void admitWaiting(Time now);
+  void walkThroughQueue(std::optional<Handover> &changed, Time now);
   bool waitsForPrefix(Waiting &request, const std::optional<Handover> &changed);
-  std::optional<RequestId> admit(Queue::value_type &first,
+  std::optional<RequestId> admit(Known &request,
+                                 const QueuePriority &queuePriority,
                                  const HeadClaims &claims, Time now);
-  Queue::iterator run(Queue::iterator first, RequestId slot, Time now);
-  void stopAwaiting(const QueuePriority &queuePriority);
+  void run(Known &request, const QueuePriority &queuePriority, RequestId slot,
+           Time now);
+  void stopAwaiting(Known &request);
   void makeWayFor(const QueuePriority &newcomer, Time now);
   bool evictLast(RequestNumber newcomer, Time now);
   int64_t queued() const;
@@ -229,7 +244,7 @@ private:
   int64_t freeSlots() const;
   bool canHaveSlot(const QueuePriority &queuePriority,
                    const HeadClaims &claims) const;
-  QueuePriority lastToStay(const QueuePriority &queuePriority);
+  QueuePriority lastToStay(bool started, const QueuePriority &queuePriority);
   void reportEnd(RequestNumber number, FinishReason reason, Time now);
 
   Head head;
@@ -238,25 +253,23 @@ private:
 
   RequestNumber next = 0;
   FairQueueing fairness;
-  /// Scratch memory of assignQueuePriority().
-  std::vector<FairQueueing::Change> priorityChanges;
-  std::unordered_map<TenantNumber, int64_t> runningOf; ///< requests in slots
-  Queue waiting;            ///< newcomers and preempted requests
+  int64_t waiting = 0;      ///< newcomers and preempted requests
   int64_t preemptedNow = 0; ///< of these, preempted requests
   /// The first request without room. It and the requests after it need not be
   /// looked at before something changes.
-  std::optional<QueuePriority> stuck;
+  std::optional<RequestNumber> stuck;
   /// Whether `stuck` could preempt more requests if fewer requests waited.
   bool tooManyWait = false;
   /// Whether the queue has changed since admitWaiting().
   bool hasChanged = false;
   uint64_t chancesSeen = 0; ///< Head::chances() at the last admitWaiting()
   std::unordered_map<RequestNumber, Known> known;
-  std::vector<RequestNumber> inSlot; ///< [slot]: the request in it
+  /// [slot]: the request that runs in it, or null.
+  std::vector<Known *> inSlot;
   /// Queue priorities of running requests, sorted.
   std::vector<QueuePriority> runs;
-  /// Queue priorities of waiting requests with a reserved slot, sorted.
-  std::vector<QueuePriority> reserved;
+  /// Waiting requests with a reserved slot, in order.
+  std::vector<RequestNumber> reserved;
   int64_t newcomersReserved = 0; ///< of these, newcomers
   std::set<Alarm> alarms;
   int64_t preemptionsSoFar = 0, prefixWaitsSoFar = 0;

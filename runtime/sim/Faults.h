@@ -84,6 +84,8 @@ struct FaultRates {
   double lateGuesses = 0;
   /// The share of requests with a deadline of which the scheduler is not told.
   double forgottenDeadlines = 0;
+  /// The share of requests that the scheduler takes for one tenant's.
+  double forgottenTenants = 0;
 };
 
 /// Decides about one event after the other. Thread-compatible.
@@ -104,6 +106,7 @@ public:
   bool wrongAnswer() { return happens(rates.wrongAnswers); }
   bool guessesComeLate() { return happens(rates.lateGuesses); }
   bool deadlineIsForgotten() { return happens(rates.forgottenDeadlines); }
+  bool tenantIsForgotten() { return happens(rates.forgottenTenants); }
   /// When the copies of a cancel leave after the decision: the first `count`
   /// entries of `delays`.
   struct Copies {

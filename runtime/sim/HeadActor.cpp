@@ -13,9 +13,9 @@ using namespace sluice;
 using namespace sluice::sim;
 
 SimHead::SimHead(World &world, Scheduler scheduler, Time decision,
-                 Outputs outputs, std::optional<Deadlines> deadlines)
+                 Outputs outputs, Checks checks)
     : world(world), scheduler(std::move(scheduler)), decision(decision),
-      outputs(std::move(outputs)), deadlines(std::move(deadlines)) {}
+      outputs(std::move(outputs)), checks(std::move(checks)) {}
 
 void SimHead::play(std::vector<SimRequest> all) {
   requests = std::move(all);
@@ -53,8 +53,8 @@ void SimHead::onEvent(uint64_t what) {
   inbox.pop_front();
   if (!failed.ok())
     return refuse(next.event);
-  if (deadlines)
-    if (Status s = deadlines->takeUp(next.came); !s.ok())
+  if (checks.deadlines)
+    if (Status s = checks.deadlines->takeUp(next.came); !s.ok())
       return world.fail(s.withContext("the head"));
   std::visit([this](const auto &each) { handle(each); }, next.event);
   runCommands();
@@ -77,13 +77,18 @@ void SimHead::handle(const Arrival &arrival) {
   std::optional<Time> deadline = request.asked.deadline;
   if (deadline && world.faults.deadlineIsForgotten())
     request.asked.deadline.reset();
-  Submission taken = scheduler.submit(request.asked, world.queue.now());
+  ScheduledRequest asked = request.asked;
+  if (world.faults.tenantIsForgotten())
+    asked.tenant = 0;
+  Submission taken = scheduler.submit(std::move(asked), world.queue.now());
   if (taken.refusal != Refusal::None)
     return world.fail(Status::error(taken.why));
   numbers[arrival.request] = taken.number;
   ofNumber[taken.number] = arrival.request;
-  if (deadlines)
-    deadlines->submit(taken.number, deadline, world.queue.now());
+  if (checks.deadlines)
+    checks.deadlines->submit(taken.number, deadline, world.queue.now());
+  if (checks.shares)
+    checks.shares->submit(taken.number, request.asked);
 }
 
 void SimHead::handle(const UserCancel &cancel) {
@@ -164,19 +169,26 @@ void SimHead::runCommands() {
       outcome.firstToken = now;
     outcome.lastToken = now;
     outcome.tokens.push_back(token.token);
+    if (checks.shares)
+      checks.shares->token(token.number);
     note(trace::Kind::Token, {token.slot, token.token});
   }
   for (const UserEnd &end : scheduler.events().ends) {
     RequestOutcome &outcome = outcomes[ofNumber.at(end.number)];
     if (end.refusal != Refusal::None)
       return world.fail(Status::error(end.error));
-    if (deadlines)
-      if (Status s = deadlines->end(end, now); !s.ok())
+    if (checks.deadlines)
+      if (Status s = checks.deadlines->end(end, now); !s.ok())
         return world.fail(s.withContext("the head"));
+    if (checks.shares)
+      checks.shares->end(end.number);
     ++outcome.finishes;
     outcome.reason = end.reason;
     note(trace::Kind::Finish, {end.slot, static_cast<int64_t>(end.reason)});
   }
+  if (checks.shares)
+    if (Status s = checks.shares->check(scheduler); !s.ok())
+      return world.fail(s.withContext("the head"));
   if (world.trace) {
     for (const PolicyNote &policy : commands.notes)
       world.policy(policy);

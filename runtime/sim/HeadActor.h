@@ -16,6 +16,7 @@
 #define SLUICE_RUNTIME_SIM_HEADACTOR_H
 
 #include "runtime/core/Scheduler.h"
+#include "runtime/sim/FairShares.h"
 #include "runtime/sim/Invariants.h"
 #include "runtime/sim/World.h"
 
@@ -53,10 +54,14 @@ public:
     std::function<void(StepFrame)> draft;
     std::function<void(EpochMark)> cancel; ///< to all ranks
   };
-  /// `decision` is the time that each event takes. Deadlines are checked only
-  /// if `deadlines` is set.
+  /// What is checked during the run.
+  struct Checks {
+    std::optional<Deadlines> deadlines;
+    std::optional<FairShares> shares;
+  };
+  /// `decision` is the time that each event takes.
   SimHead(World &world, Scheduler scheduler, Time decision, Outputs outputs,
-          std::optional<Deadlines> deadlines);
+          Checks checks);
   SimHead(const SimHead &) = delete;
   SimHead &operator=(const SimHead &) = delete;
 
@@ -78,6 +83,10 @@ public:
   /// Returns how many frames carried a part of a prompt and had room for more
   /// rows, but were cut short by the time that a step may take.
   int64_t shortChunks() const { return chunksCutShort; }
+  /// As FairShares::worst(); 0 if shares are not checked.
+  double worstShare() const {
+    return checks.shares ? checks.shares->worst() : 0;
+  }
 
 private:
   struct Arrival {
@@ -113,7 +122,7 @@ private:
   Time decision;
   Outputs outputs;
 
-  std::optional<Deadlines> deadlines;
+  Checks checks;
   Status failed;
 
   std::deque<Waiting> inbox;

@@ -78,6 +78,9 @@ struct SimulationConfig {
   /// and Deadlines. They are switched off only to see which other checks find a
   /// fault.
   bool checkOrder = true, checkTurns = true, checkDeadlines = true;
+  /// Whether to check the shares of tenants (FairShares.h). If the requests of
+  /// a tenant can fill the cache, others wait for them longer.
+  bool checkShares = false;
 
   /// If messages are lost, head.quiet must be above 0.
   FaultRates faults;
@@ -130,6 +133,7 @@ struct SimulationResult {
   int64_t prefixWaits = 0; ///< how often a request waited for a prefix
   int64_t foundTokens = 0; ///< tokens of prompts that were found in the cache
   int64_t shortChunks = 0; ///< as in SimHead
+  double worstShare = 0;   ///< as in SimHead
   /// Why the run broke off, as the head was told. All requests that had not
   /// ended by then have ended as errors.
   Status broken;

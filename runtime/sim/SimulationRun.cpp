@@ -325,11 +325,14 @@ Status Run::buildHead() {
   };
   outputs.draft = [this](StepFrame frame) { draft->arrive(std::move(frame)); };
   outputs.cancel = [this](const EpochMark &mark) { cancel(mark); };
-  std::optional<Deadlines> deadlines;
+  SimHead::Checks checks;
   if (config.checkDeadlines)
-    deadlines.emplace(config.scheduler.queueTimeout);
+    checks.deadlines.emplace(config.scheduler.queueTimeout);
+  if (config.checkShares)
+    checks.shares.emplace(limits.requests, limits.prefillRows,
+                          config.scheduler.fairQuantum);
   head = std::make_unique<SimHead>(world, scheduler.take(), config.headDecision,
-                                   std::move(outputs), std::move(deadlines));
+                                   std::move(outputs), std::move(checks));
   head->play(config.requests);
   return {};
 }
@@ -455,6 +458,7 @@ Expected<SimulationResult> Run::finish() {
   result.prefixWaits = head->core().prefixWaits();
   result.foundTokens = head->core().rows().ledger().foundTokens();
   result.shortChunks = head->shortChunks();
+  result.worstShare = head->worstShare();
   result.end = world.queue.now();
   result.events = world.queue.happened();
   return result;

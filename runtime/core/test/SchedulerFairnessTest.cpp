@@ -8,6 +8,7 @@
 #include "runtime/core/test/SchedulerScript.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -76,6 +77,67 @@ TEST_F(SchedulerFairnessTest, AWeightOfTwoIsTwiceTheShare) {
   EXPECT_NEAR(shareOfSecond(/*weight=*/2, /*requests=*/90), 0.67, 0.12);
 }
 
+/// Shares are of the work, and not of the requests: who sends short requests
+/// does not wait for the long ones of another to end.
+TEST_F(SchedulerFairnessTest, ShortRequestsGetTheShareOfLongOnes) {
+  s.queue.fairQuantum = 64;
+  std::vector<RequestNumber> longOnes = flood(1, 16, 900), shortOnes;
+  const auto ended = [&](RequestNumber number) {
+    return s.reported.at(number).ends > 0;
+  };
+  for (Time end = s.now + ms(8000); s.now < end; s.run(s.now + ms(20)))
+    while (std::ssize(shortOnes) - std::ranges::count_if(shortOnes, ended) < 4)
+      shortOnes.push_back(flood(2, 1, 10)[0]);
+  EXPECT_EQ(std::ranges::count_if(longOnes, ended), 0);
+  // A short request has four rows of a prompt for ten tokens, and the work of
+  // both is alike.
+  const double one = double(2 * tokensOf(longOnes)),
+               two = double(24 * std::ranges::count_if(shortOnes, ended));
+  EXPECT_GT(one + two, 3000);
+  EXPECT_NEAR(two / (one + two), 0.5, 0.06);
+  s.runAll();
+  s.check();
+}
+
+/// Three tenants take turns in two slots, and no turn is shorter than a
+/// quantum.
+TEST_F(SchedulerFairnessTest, TenantsTakeTurnsOfAQuantum) {
+  s.limits.requests = 2;
+  s.queue.fairQuantum = 100;
+  std::vector<RequestNumber> requests;
+  for (TenantNumber tenant = 1; tenant <= 3; ++tenant)
+    requests.push_back(flood(tenant, 1, 500)[0]);
+  const auto tokens = [&](size_t request) {
+    return std::ssize(s.reported.at(requests[request]).tokens);
+  };
+  while (tokens(0) < 400) {
+    s.run(s.now + ms(10));
+    // A token is two units of work.
+    for (size_t other : {1, 2})
+      EXPECT_LE(std::abs(tokens(0) - tokens(other)), 3 * 50) << s.now.count();
+    ASSERT_LT(s.now, ms(60000));
+  }
+  EXPECT_LE(s.scheduler->preemptions(), 3 * 400 / 50);
+  s.runAll();
+  s.check();
+}
+
+/// A prompt that takes longer than a turn gets done, though each turn begins
+/// with what the last one had computed.
+TEST_F(SchedulerFairnessTest, LongPromptsGetDoneTurnByTurn) {
+  s.limits.requests = 1;
+  s.limits.prefillRows = 16;
+  s.queue.fairQuantum = 32;
+  s.tenant = 1;
+  const RequestNumber big = s.submit(prompt(1, 900), 4);
+  std::vector<RequestNumber> small = flood(2, 40, 40);
+  s.runAll();
+  s.check();
+  EXPECT_GT(s.scheduler->preemptions(), 4);
+  // It is done before all of the others' work, which is more.
+  EXPECT_LT(s.reported.at(big).ended, s.reported.at(small.back()).ended);
+}
+
 TEST_F(SchedulerFairnessTest, PrioritiesAreAmongOnesOwn) {
   std::vector<RequestNumber> usual = flood(1, 20, 30);
   std::vector<RequestNumber> urgent = flood(1, 1, 30, /*priority=*/-1000);
@@ -108,9 +170,11 @@ TEST_F(SchedulerFairnessTest, SoManyOfATenantRunAtOnceAtMost) {
 }
 
 TEST_F(SchedulerFairnessTest, TermsOutOfRangeAreRefused) {
-  s.terms.weight = 0;
-  EXPECT_EQ(s.submit(prompt(1), 4), -1);
-  EXPECT_EQ(s.last.refusal, Refusal::Invalid);
+  for (double weight : {0.0, 0.0009, 1001.0, std::nan("")}) {
+    s.terms.weight = weight;
+    EXPECT_EQ(s.submit(prompt(1), 4), -1) << weight;
+    EXPECT_EQ(s.last.refusal, Refusal::Invalid) << weight;
+  }
   s.terms = {.maxRunning = -1};
   EXPECT_EQ(s.submit(prompt(1), 4), -1);
 }

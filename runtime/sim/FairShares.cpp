@@ -1,0 +1,98 @@
+//===- FairShares.cpp - tenants who wait get their shares -----------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/sim/FairShares.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::sim;
+
+FairShares::FairShares(int64_t slots, int64_t prefillRows, int64_t quantum)
+    : slots(slots), prefillRows(prefillRows), quantum(quantum) {}
+
+void FairShares::submit(RequestNumber number, const ScheduledRequest &request) {
+  requests[number] = {request.tenant, std::ssize(request.spec.prompt)};
+  Tenant &tenant = tenants[request.tenant];
+  tenant.terms = request.terms;
+  ++tenant.requests;
+}
+
+void FairShares::end(RequestNumber number) {
+  auto request = requests.find(number);
+  --tenants.at(request->second.tenant).requests;
+  requests.erase(request);
+}
+
+void FairShares::token(RequestNumber number) {
+  constexpr int64_t workOfToken = 2;
+  add(requests.at(number), workOfToken);
+}
+
+void FairShares::add(const Request &request, int64_t work) {
+  Tenant &tenant = tenants.at(request.tenant);
+  tenant.work += double(work) / tenant.terms.weight;
+}
+
+/// Counts the requests that run, and the rows of their prompts that have left
+/// for the first time.
+void FairShares::lookIntoSlots(const Scheduler &scheduler) {
+  for (auto &[number, tenant] : tenants)
+    tenant.running = 0;
+  for (RequestId slot = 0; slot < slots; ++slot) {
+    std::optional<RequestNumber> number = scheduler.requestIn(slot);
+    if (!number)
+      continue;
+    Request &request = requests.at(*number);
+    ++tenants.at(request.tenant).running;
+    const int64_t sent =
+        std::min(scheduler.rows().positionsSent(slot), request.promptTokens);
+    add(request, std::max<int64_t>(0, sent - request.promptSent));
+    request.promptSent = std::max(request.promptSent, sent);
+  }
+}
+
+/// Returns what `other` may get more than `one`, which waits. A tenant's
+/// requests are a quantum apart, so the first one that waits is `slots` quanta
+/// behind the tenant's virtual time at most. The other tenant runs a quantum
+/// until its own advances, and a step goes to its end.
+double FairShares::bound(const Tenant &one, const Tenant &other) const {
+  const double quanta = double(quantum) * double(slots + 1);
+  const double steps = double(prefillRows + 32 * slots);
+  return (quanta + steps) / one.terms.weight +
+         (double(2 * quantum) + steps) / other.terms.weight;
+}
+
+Status FairShares::check(TenantNumber number, Tenant &tenant) {
+  const bool waits = tenant.requests > tenant.running &&
+                     (tenant.terms.maxRunning == 0 ||
+                      tenant.running < tenant.terms.maxRunning);
+  if (!waits || !tenant.waits)
+    tenant.leastLead.clear();
+  tenant.waits = waits;
+  if (!waits)
+    return {};
+  for (const auto &[other, each] : tenants) {
+    const double lead = each.work - tenant.work;
+    auto least = tenant.leastLead.emplace(other, lead).first;
+    least->second = std::min(least->second, lead);
+    const double part = (lead - least->second) / bound(tenant, each);
+    worstSoFar = std::max(worstSoFar, part);
+    if (part > 1)
+      return failure("tenant ", other, " gets ", lead - least->second,
+                     " units of work more than tenant ", number,
+                     " while that one waits");
+  }
+  return {};
+}
+
+Status FairShares::check(const Scheduler &scheduler) {
+  lookIntoSlots(scheduler);
+  for (auto &[number, tenant] : tenants)
+    SLUICE_RETURN_IF_ERROR(check(number, tenant));
+  return {};
+}
