@@ -20,50 +20,48 @@ Time FairQueueing::lengthOf(const Tenant &tenant, int64_t work) const {
   return Time(static_cast<int64_t>(double(work) * unit / tenant.terms.weight));
 }
 
-/// Returns the time of the queue priority of the tenant's request at `index`.
-Time FairQueueing::timeOf(const Tenant &tenant, int64_t index) const {
-  return tenant.virtualTime + lengthOf(tenant, index * quantum);
-}
-
 //===----------------------------------------------------------------------===//
 // Tenants
 //===----------------------------------------------------------------------===//
 
+void FairQueueing::updateState(TenantNumber number, const Tenant &tenant) {
+  using State = VirtualTimes::State;
+  times.setState(number, tenant.requests.empty() ? State::Away
+                         : tenant.waits()        ? State::Waiting
+                                                 : State::Served);
+}
+
 void FairQueueing::add(const Place &place, const TenantTerms &terms) {
   Tenant &tenant = tenants[place.tenant];
-  const bool wasBacklogged = tenant.isBacklogged();
-  if (tenant.requests.empty())
-    away.erase({tenant.virtualTime, place.tenant});
   tenant.terms = terms;
   tenant.requests.emplace(place.own, false);
-  if (!wasBacklogged && tenant.isBacklogged())
-    raise(tenant);
+  updateState(place.tenant, tenant);
   isCut = true;
 }
 
 void FairQueueing::remove(const Place &place) {
-  Tenant &tenant = tenants.at(place.tenant);
+  auto found = tenants.find(place.tenant);
+  assert(found != tenants.end() && "the tenant has no requests");
+  Tenant &tenant = found->second;
   auto request = tenant.requests.find(place.own);
   assert(request != tenant.requests.end() && "the tenant has no such request");
-  const bool wasBacklogged = tenant.isBacklogged();
   tenant.running -= request->second;
   tenant.requests.erase(request);
-  if (!wasBacklogged && tenant.isBacklogged())
-    raise(tenant);
   isCut = true;
   if (tenant.requests.empty())
-    leave(place.tenant, tenant);
+    times.advance(place.tenant, lengthOf(tenant, tenant.uncounted));
+  updateState(place.tenant, tenant);
+  if (tenant.requests.empty())
+    tenants.erase(found);
 }
 
 void FairQueueing::setRunning(const Place &place, bool isRunning) {
   Tenant &tenant = tenants.at(place.tenant);
   bool &state = tenant.requests.at(place.own);
   assert(state != isRunning && "the request does so already");
-  const bool wasBacklogged = tenant.isBacklogged();
   state = isRunning;
   tenant.running += isRunning ? 1 : -1;
-  if (!wasBacklogged && tenant.isBacklogged())
-    raise(tenant);
+  updateState(place.tenant, tenant);
   isCut |= !isRunning;
 }
 
@@ -76,50 +74,9 @@ bool FairQueueing::charge(TenantNumber number, int64_t work) {
   if (tenant.uncounted < std::max(quantum, minWorkEach * tenant.running))
     return false;
   const int64_t rest = tenant.uncounted % quantum;
-  tenant.virtualTime += lengthOf(tenant, tenant.uncounted - rest);
+  times.advance(number, lengthOf(tenant, tenant.uncounted - rest));
   tenant.uncounted = rest;
-  if (!tenant.isBacklogged())
-    raise(tenant);
   return true;
-}
-
-/// Raises the virtual time of a tenant that has not been backlogged so far.
-void FairQueueing::raise(Tenant &tenant) {
-  std::optional<Time> least, greatest;
-  for (const auto &[number, other] : tenants) {
-    if (&other == &tenant || other.requests.empty())
-      continue;
-    const Time at = other.virtualTime;
-    greatest = std::max(greatest.value_or(at), at);
-    if (other.isBacklogged())
-      least = std::min(least.value_or(at), at);
-  }
-  const std::optional<Time> &now = least ? least : greatest;
-  virtualTime = std::max(virtualTime, now.value_or(virtualTime));
-  tenant.virtualTime = std::max(tenant.virtualTime, virtualTime);
-  forgetAway();
-}
-
-/// Forgets tenants without requests whose virtual time has been reached.
-void FairQueueing::forgetAway() {
-  while (!away.empty() && away.begin()->first <= virtualTime) {
-    tenants.erase(away.begin()->second);
-    away.erase(away.begin());
-  }
-}
-
-/// Remembers or forgets a tenant whose last request was removed. If nobody
-/// waits, its work was no loss to others, so nobody has to reach its virtual
-/// time. If nobody is left, all is forgotten.
-void FairQueueing::leave(TenantNumber number, Tenant &tenant) {
-  away.emplace(tenant.virtualTime, number);
-  const bool anyWaits = std::ranges::any_of(
-      tenants, [](const auto &each) { return each.second.isBacklogged(); });
-  if (!anyWaits)
-    virtualTime = std::max(virtualTime, tenant.virtualTime);
-  if (away.size() == tenants.size())
-    virtualTime = std::max(virtualTime, away.rbegin()->first);
-  forgetAway();
 }
 
 //===----------------------------------------------------------------------===//
@@ -130,7 +87,8 @@ QueuePriority FairQueueing::queuePriority(const Place &place) const {
   const Tenant &tenant = tenants.at(place.tenant);
   auto request = tenant.requests.find(place.own);
   assert(request != tenant.requests.end() && "the tenant has no such request");
-  return {timeOf(tenant, std::distance(tenant.requests.begin(), request)),
+  const int64_t index = std::distance(tenant.requests.begin(), request);
+  return {times.of(place.tenant) + lengthOf(tenant, index * quantum),
           place.own.number};
 }
 
@@ -141,11 +99,12 @@ void FairQueueing::visitRunning(
   if (found == tenants.end())
     return;
   const Tenant &tenant = found->second;
+  const Time virtualTime = times.of(number);
   int64_t index = 0, left = tenant.running;
   for (auto at = tenant.requests.begin(); left > 0; ++at, ++index) {
     if (!at->second)
       continue;
-    visit({timeOf(tenant, index), at->first.number});
+    visit({virtualTime + lengthOf(tenant, index * quantum), at->first.number});
     --left;
   }
 }
@@ -154,10 +113,12 @@ std::optional<QueuePriority> FairQueueing::lastWaiting(
     const std::function<bool(RequestNumber)> &isCandidate) const {
   std::optional<QueuePriority> last;
   for (const auto &[number, tenant] : tenants) {
+    const Time virtualTime = times.of(number);
     int64_t index = std::ssize(tenant.requests);
     for (auto at = tenant.requests.rbegin(); at != tenant.requests.rend();
          ++at) {
-      const QueuePriority here{timeOf(tenant, --index), at->first.number};
+      const QueuePriority here{
+          virtualTime + lengthOf(tenant, --index * quantum), at->first.number};
       if (at->second || !isCandidate(here.number))
         continue;
       if (!last || *last < here)
@@ -185,7 +146,8 @@ void FairQueueing::pushCursor(Cursor cursor) {
     ++cursor.index;
   if (cursor.request == requests.end() || cursor.tenant->isCapped())
     return;
-  cursor.queuePriority = {timeOf(*cursor.tenant, cursor.index),
+  cursor.queuePriority = {cursor.virtualTime +
+                              lengthOf(*cursor.tenant, cursor.index * quantum),
                           cursor.request->first.number};
   walk.push_back(cursor);
   std::ranges::push_heap(walk, comesLater);
@@ -195,8 +157,8 @@ void FairQueueing::beginWalk() {
   walk.clear();
   isCut = false;
   for (const auto &[number, tenant] : tenants)
-    if (tenant.isBacklogged())
-      pushCursor({{}, &tenant, tenant.requests.begin(), 0});
+    if (tenant.waits())
+      pushCursor({{}, times.of(number), &tenant, tenant.requests.begin(), 0});
 }
 
 std::optional<QueuePriority> FairQueueing::next() {

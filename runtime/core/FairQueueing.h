@@ -6,22 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Orders requests so that tenants get fair shares of the work, however many
-// requests a tenant submits and however long these are. This is the virtual
-// token counter (Sheng et al., "Fairness in Serving Large Language Models",
-// OSDI 2024, algorithm 2), extended by weights, by limits of running requests
-// and by preemption.
-//
-// Virtual time. Each tenant has a virtual time: the work done for it, divided
-// by its weight. The tenant with the least virtual time comes first. Virtual
-// time advances by whole quanta only, so tenants with equal shares take turns
-// of a quantum and do not preempt each other at each token.
-//
-// No credit. A tenant is backlogged while it has a request that waits and may
-// run. The virtual time of a tenant that is not is raised, when it advances and
-// when the tenant becomes backlogged, to the least one of the backlogged
-// tenants, or to the greatest one of all if none is backlogged. So only those
-// who had to wait come first later. The virtual time of a tenant that has left
-// is kept until the others have reached it.
+// requests a tenant submits and however long these are (VirtualTimes.h). A
+// tenant waits, in the words of VirtualTimes, while one of its requests waits
+// and may run. Its virtual time advances by whole quanta only, so tenants with
+// equal shares take turns of a quantum and do not preempt each other at each
+// token.
 //
 // Queue priorities. The i-th request of a tenant, counted from 0, has the
 // tenant's virtual time plus i quanta as its queue priority, whether it waits
@@ -35,10 +24,10 @@
 #define SLUICE_RUNTIME_CORE_FAIRQUEUEING_H
 
 #include "runtime/core/Head.h"
+#include "runtime/core/VirtualTimes.h"
 
 #include <functional>
 #include <map>
-#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -47,8 +36,6 @@ namespace sluice {
 /// Identifies a request from its submission on. Numbers are never reused; later
 /// requests have higher numbers.
 using RequestNumber = int64_t;
-/// Identifies the tenant that a request belongs to.
-using TenantNumber = uint64_t;
 
 /// The terms on which a tenant's requests run.
 struct TenantTerms {
@@ -94,12 +81,9 @@ public:
   lastWaiting(const std::function<bool(RequestNumber)> &isCandidate) const;
 
   /// Returns how many tenants have requests.
-  int64_t activeTenants() const {
-    return std::ssize(tenants) - std::ssize(away);
-  }
-  /// Returns how many tenants it remembers: those with requests, and those
-  /// whose virtual time has not been reached.
-  int64_t tenantsKnown() const { return std::ssize(tenants); }
+  int64_t activeTenants() const { return times.present(); }
+  /// Returns of how many tenants something is kept.
+  int64_t tenantsKnown() const { return times.known(); }
 
   /// Begins a walk through the waiting requests, the first one first. Requests
   /// that may not run because their tenant has as many running requests as it
@@ -117,40 +101,31 @@ private:
   using Requests = std::map<QueuePriority, bool>;
   struct Tenant {
     TenantTerms terms;
-    Time virtualTime{0};
-    int64_t uncounted = 0; ///< work that virtualTime does not contain yet
+    int64_t uncounted = 0; ///< work that its virtual time does not contain yet
     Requests requests;
     int64_t running = 0; ///< of `requests`
 
     bool isCapped() const {
       return terms.maxRunning > 0 && running >= terms.maxRunning;
     }
-    bool isBacklogged() const {
-      return running < std::ssize(requests) && !isCapped();
-    }
+    bool waits() const { return running < std::ssize(requests) && !isCapped(); }
   };
   /// The next request of a tenant in a walk.
   struct Cursor {
     QueuePriority queuePriority;
+    Time virtualTime{0}; ///< of the tenant
     const Tenant *tenant = nullptr;
     Requests::const_iterator request;
     int64_t index = 0; ///< of the request among the tenant's requests
   };
 
   Time lengthOf(const Tenant &tenant, int64_t work) const;
-  Time timeOf(const Tenant &tenant, int64_t index) const;
-  void raise(Tenant &tenant);
-  void forgetAway();
-  void leave(TenantNumber number, Tenant &tenant);
+  void updateState(TenantNumber number, const Tenant &tenant);
   void pushCursor(Cursor cursor);
 
   int64_t quantum;
-  /// Tenants with requests, and tenants without any whose virtual time is
-  /// greater than `virtualTime`.
-  std::unordered_map<TenantNumber, Tenant> tenants;
-  std::set<std::pair<Time, TenantNumber>> away; ///< tenants without requests
-  /// The greatest virtual time to which a tenant was raised.
-  Time virtualTime{0};
+  VirtualTimes times;
+  std::unordered_map<TenantNumber, Tenant> tenants; ///< those with requests
   std::vector<Cursor> walk; ///< a heap, the first request on top
   bool isCut = false;
 };

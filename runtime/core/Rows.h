@@ -47,6 +47,8 @@ constexpr NodeId noNode = -1;
 /// Time since an arbitrary start. The deciding code reads no clock: callers
 /// pass the time in.
 using Time = std::chrono::nanoseconds;
+/// Identifies a tenant, whose requests share what the tenant may have.
+using TenantNumber = uint64_t;
 
 /// One token of one request on its way through the stages. 32 bytes.
 struct Row {
