@@ -52,7 +52,7 @@ namespace sluice::comm {
 
 /// "SLUF" in the order of the bytes.
 constexpr uint32_t frameMagic = 0x46554C53;
-constexpr uint16_t frameVersion = 5;
+constexpr uint16_t frameVersion = 6;
 constexpr int64_t frameHeaderBytes = 48;
 
 enum class FrameKind : uint8_t {

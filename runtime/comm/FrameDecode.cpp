@@ -44,9 +44,12 @@ public:
     auto kind = static_cast<GrammarSource::Kind>(in.getInRange<uint8_t>(
         "a kind of grammar", 0,
         static_cast<int64_t>(GrammarSource::Kind::Gbnf)));
+    const auto scope = in.get<uint64_t>();
     std::span<const uint8_t> source = in.take(
         in.getCount("letters of a grammar", GrammarSource::maxBytes, 1));
     open.grammar = {kind, std::string(source.begin(), source.end())};
+    open.grammar.scope = scope;
+    open.tenant = in.get<uint64_t>();
     readAll(open.prefixPages,
             in.getCount("prefix pages", limits.sharedPages, layout::pageBytes),
             &TableReader::page);

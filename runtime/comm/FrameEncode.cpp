@@ -23,8 +23,8 @@
 //             i32 logProbabilities; f64 temperature; i64 topK; f64 topP, minP,
 //             repetitionPenalty, presencePenalty, frequencyPenalty; u64 seed;
 //             biases (i32 token; f64 bias), tokens ascending; u8 kind of
-//             grammar; its source (u8); prefix pages (i32); prefix tokens
-//             (i32); scored tokens (i32)
+//             grammar; u64 its scope; its source (u8); u64 tenant; prefix
+//             pages (i32); prefix tokens (i32); scored tokens (i32)
 //   mark      i32 request, epoch; i64 confirmed; u8 ended
 //   row       i64 node, parent; i32 request, position, token; u8 flags
 //   pin       i32 request; i64 node; i32 index, page
@@ -103,9 +103,11 @@ void put(WireWriter &writer, const OpenRequest &open) {
     writer.put(bias);
   }
   writer.put(static_cast<uint8_t>(open.grammar.kind));
+  writer.put(open.grammar.scope);
   std::string_view grammar = open.grammar.text();
   writer.putCount(grammar);
   writer.put(grammar);
+  writer.put(open.tenant);
   writer.putCount(open.prefixPages);
   putAll(writer, open.prefixPages);
   writer.putCount(open.prefix);

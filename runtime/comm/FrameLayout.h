@@ -23,7 +23,7 @@ constexpr uint8_t rowWants = 2;
 
 // The size of one entry of each table, in bytes. An entry that contains a list
 // is counted without the entries of that list.
-constexpr size_t openBytes = 109;
+constexpr size_t openBytes = 125;
 constexpr size_t biasBytes = 12;
 constexpr size_t markBytes = 17;
 constexpr size_t rowBytes = 29;

@@ -82,6 +82,7 @@ struct RequestSpec {
   /// for none.
   int64_t scored = 0;
   QueuePriority queuePriority = {};
+  TenantNumber tenant = 0; ///< whom the request's work is charged to
   /// Only requests of the same scope share prefixes of prompts.
   uint64_t prefixScope = 0;
 

@@ -349,6 +349,7 @@ OpenRequest Head::State::openingOf(const HeadRequest &request) const {
   open.logProbabilities = request.spec.logProbabilities;
   open.sampling = request.spec.sampling;
   open.grammar = request.spec.grammar;
+  open.tenant = request.spec.tenant;
   if (request.spec.unscored() > 0)
     open.scored = request.spec.prompt;
   return open;

@@ -22,7 +22,7 @@ const std::string &GrammarSource::text() const {
 }
 
 bool GrammarSource::operator==(const GrammarSource &other) const {
-  return kind == other.kind &&
+  return kind == other.kind && scope == other.scope &&
          (shared == other.shared || text() == other.text());
 }
 

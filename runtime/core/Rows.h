@@ -97,6 +97,9 @@ public:
   bool operator==(const GrammarSource &other) const;
 
   Kind kind = Kind::None;
+  /// Only requests of the same scope share what is made of the source, so that
+  /// its time tells nobody else that it was made before.
+  uint64_t scope = 0;
 
 private:
   std::shared_ptr<const std::string> shared; ///< null if there is no text
@@ -119,7 +122,8 @@ struct OpenRequest {
   /// How many log-probabilities to report with each token; -1 for no report.
   int32_t logProbabilities = -1;
   SamplingParams sampling;
-  GrammarSource grammar; ///< for the text after the prompt
+  GrammarSource grammar;   ///< for the text after the prompt
+  TenantNumber tenant = 0; ///< whom the grammar's work is charged to
   /// The shared pages that the request begins with, and the tokens in `prefix`
   /// that they hold; the request's rows begin after them. prefix.size() is
   /// prefixPages.size() * pageTokens and below knownTokens. The prefix has node

@@ -93,7 +93,7 @@ Submission Scheduler::submit(ScheduledRequest wanted, Time now) {
             "request: its tenant's terms are out of range"};
   const RequestNumber number = next++;
   Known &request = known[number];
-  request.place = {wanted.tenant,
+  request.place = {wanted.spec.tenant,
                    {now + wanted.priority * limits.priorityStep, number}};
   request.promptTokens = std::ssize(wanted.spec.prompt);
   request.came = now;
@@ -101,7 +101,7 @@ Submission Scheduler::submit(ScheduledRequest wanted, Time now) {
   if (limits.queueTimeout.count() > 0)
     request.startsUntil = now + limits.queueTimeout;
   fairness.add(request.place, wanted.terms);
-  updateQueuePriorities(wanted.tenant);
+  updateQueuePriorities(wanted.spec.tenant);
   const QueuePriority queuePriority = fairness.queuePriority(request.place);
   makeWayFor(queuePriority, now);
   join(request, std::move(wanted.spec));

@@ -82,8 +82,6 @@ struct SchedulerLimits {
 
 struct ScheduledRequest {
   RequestSpec spec;
-  /// The tenant, to whose other requests fairness applies; see FairQueueing.
-  TenantNumber tenant = 0;
   TenantTerms terms = {};
   /// Orders the requests of the tenant: lower is more urgent; in [-1000, 1000].
   int32_t priority = 0;

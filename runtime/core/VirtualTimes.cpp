@@ -14,7 +14,10 @@
 using namespace sluice;
 
 void VirtualTimes::setState(TenantNumber number, State state) {
-  Tenant &tenant = tenants[number];
+  auto found = tenants.find(number);
+  if (found == tenants.end() && state == State::Away)
+    return;
+  Tenant &tenant = found == tenants.end() ? tenants[number] : found->second;
   const State before = std::exchange(tenant.state, state);
   presentNow += (state != State::Away) - (before != State::Away);
   waitingNow += (state == State::Waiting) - (before == State::Waiting);

@@ -39,8 +39,8 @@ public:
     Waiting ///< wants more than it has
   };
 
-  /// Changes a tenant's state. If memory runs out, throws and changes nothing;
-  /// only a tenant that was away needs memory.
+  /// Changes a tenant's state. If memory runs out, throws and changes nothing.
+  /// To go away needs no memory.
   void setState(TenantNumber tenant, State state);
   /// Notes that a tenant that is not away has had `amount` more, divided by its
   /// weight. O(1) if the tenant waits.

@@ -19,6 +19,13 @@ using namespace sluice::grammar;
 Grammar::Grammar(GrammarTables tables)
     : shared(std::make_shared<const GrammarTables>(std::move(tables))) {}
 
+size_t Grammar::bytes() const {
+  auto bytes = [](const auto &list) { return list.size() * sizeof(list[0]); };
+  return sizeof(*shared) + bytes(shared->states) + bytes(shared->ranges) +
+         bytes(shared->rows) + bytes(shared->callList) + bytes(shared->rules) +
+         bytes(shared->countRanges) + bytes(shared->countBounds);
+}
+
 Expected<Grammar> Grammar::fromGbnf(std::string_view text, WorkMeter &meter) {
   if (Status ended = meter.spend(text.size()); !ended.ok())
     return ended.withContext("grammar");

@@ -58,6 +58,8 @@ public:
 
   /// Internal to runtime/grammar.
   const GrammarTables &tables() const { return *shared; }
+  /// Returns the size of the tables in memory.
+  size_t bytes() const;
 
 private:
   explicit Grammar(GrammarTables tables);

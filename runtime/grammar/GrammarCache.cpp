@@ -16,13 +16,6 @@
 using namespace sluice;
 using namespace sluice::grammar;
 
-static size_t bytesOf(const GrammarTables &tables) {
-  auto bytes = [](const auto &list) { return list.size() * sizeof(list[0]); };
-  return sizeof(tables) + bytes(tables.states) + bytes(tables.ranges) +
-         bytes(tables.rows) + bytes(tables.callList) + bytes(tables.rules) +
-         bytes(tables.countRanges) + bytes(tables.countBounds);
-}
-
 GrammarCache &GrammarCache::ofProcess() {
   // A large schema usually takes some megabytes, so this is enough for a queue
   // of them.
@@ -40,10 +33,17 @@ size_t GrammarCache::bytes() const {
   return held;
 }
 
+GrammarCache::Key GrammarCache::keyOf(Form form, uint64_t scope,
+                                      const std::string &text) {
+  const size_t salt = static_cast<size_t>(scope) + static_cast<size_t>(form);
+  return {form, scope, text, std::hash<std::string>()(text) + salt};
+}
+
 GrammarCache::Entries::iterator GrammarCache::locate(const Key &key) {
   auto [first, last] = index.equal_range(key.hash);
   auto same = std::find_if(first, last, [&](const auto &each) {
-    return each.second->form == key.form && each.second->text == key.text;
+    return each.second->form == key.form && each.second->scope == key.scope &&
+           each.second->text == key.text;
   });
   return same == last ? entries.end() : same->second;
 }
@@ -58,8 +58,12 @@ std::optional<Expected<Grammar>> GrammarCache::find(const Key &key) {
 }
 
 void GrammarCache::keep(const Key &key, const Expected<Grammar> &outcome) {
-  Entry entry{key.form, key.text, key.hash, outcome,
-              key.text.size() + (outcome ? bytesOf(outcome->tables())
+  Entry entry{key.form,
+              key.scope,
+              key.text,
+              key.hash,
+              outcome,
+              key.text.size() + (outcome ? outcome->bytes()
                                          : outcome.status().message().size())};
   std::lock_guard lock(mutex);
   if (locate(key) != entries.end())
@@ -86,10 +90,8 @@ void GrammarCache::dropLast() {
 }
 
 template <typename Make>
-Expected<Grammar> GrammarCache::get(Form form, const std::string &text,
-                                    WorkMeter &meter, Make make) {
-  const Key key{form, text,
-                std::hash<std::string>()(text) + static_cast<size_t>(form)};
+Expected<Grammar> GrammarCache::get(const Key &key, WorkMeter &meter,
+                                    Make make) {
   if (std::optional<Expected<Grammar>> known = find(key))
     return *known;
   bool isFirst = meter.steps() == 0;
@@ -103,8 +105,8 @@ Expected<Grammar> GrammarCache::get(Form form, const std::string &text,
 }
 
 Expected<Grammar> GrammarCache::fromGbnf(const std::string &text,
-                                         WorkMeter &meter) {
-  return get(Form::Gbnf, text, meter,
+                                         WorkMeter &meter, uint64_t scope) {
+  return get(keyOf(Form::Gbnf, scope, text), meter,
              [&] { return Grammar::fromGbnf(text, meter); });
 }
 
@@ -119,12 +121,14 @@ Expected<Grammar> GrammarCache::fromJsonSchema(const std::string &text) {
 }
 
 Expected<Grammar> GrammarCache::fromJsonSchema(const std::string &text,
-                                               WorkMeter &meter) {
-  return get(Form::JsonSchema, text, meter, [&]() -> Expected<Grammar> {
-    SLUICE_RETURN_IF_ERROR(spendOnSchema(meter, text.size()));
-    Expected<text::JsonTree> schema = readSchema(text);
-    if (!schema)
-      return schema.status();
-    return Grammar::fromJsonSchema(schema->root(), meter);
-  });
+                                               WorkMeter &meter,
+                                               uint64_t scope) {
+  return get(keyOf(Form::JsonSchema, scope, text), meter,
+             [&]() -> Expected<Grammar> {
+               SLUICE_RETURN_IF_ERROR(spendOnSchema(meter, text.size()));
+               Expected<text::JsonTree> schema = readSchema(text);
+               if (!schema)
+                 return schema.status();
+               return Grammar::fromJsonSchema(schema->root(), meter);
+             });
 }

@@ -8,7 +8,8 @@
 // Caches compiled grammars by their source. Both the check of a request and its
 // execution need the grammar, and compiling one can take seconds. Finding out
 // that a source cannot be compiled can take as long, so failures are cached
-// too.
+// too. A grammar is found only in the scope in which it was compiled, because
+// the time that it takes would tell others that it was there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,8 +41,10 @@ public:
   /// whatever the meter says. Errors: those of Grammar, or a schema that is not
   /// JSON. Errors are cached too, unless another attempt or a new meter could
   /// succeed.
-  Expected<Grammar> fromGbnf(const std::string &text, WorkMeter &meter);
-  Expected<Grammar> fromJsonSchema(const std::string &text, WorkMeter &meter);
+  Expected<Grammar> fromGbnf(const std::string &text, WorkMeter &meter,
+                             uint64_t scope = 0);
+  Expected<Grammar> fromJsonSchema(const std::string &text, WorkMeter &meter,
+                                   uint64_t scope = 0);
   /// Like the functions above, with their own meter of maxGrammarWork.
   Expected<Grammar> fromGbnf(const std::string &text);
   Expected<Grammar> fromJsonSchema(const std::string &text);
@@ -54,11 +57,13 @@ private:
   /// The key of an entry. It is hashed before the lock is taken.
   struct Key {
     Form form;
+    uint64_t scope;
     const std::string &text;
     size_t hash;
   };
   struct Entry {
     Form form;
+    uint64_t scope;
     std::string text;
     size_t hash;
     Expected<Grammar> outcome;
@@ -66,9 +71,9 @@ private:
   };
   using Entries = std::list<Entry>;
 
+  static Key keyOf(Form form, uint64_t scope, const std::string &text);
   template <typename Make>
-  Expected<Grammar> get(Form form, const std::string &text, WorkMeter &meter,
-                        Make make);
+  Expected<Grammar> get(const Key &key, WorkMeter &meter, Make make);
   std::optional<Expected<Grammar>> find(const Key &key);
   Entries::iterator locate(const Key &key);
   void keep(const Key &key, const Expected<Grammar> &outcome);

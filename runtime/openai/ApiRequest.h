@@ -88,6 +88,8 @@ struct RequestContext {
   /// limits.grammarWork, and the template its own limits alone. Belongs to the
   /// caller, who can tell from it whether parsing ended for that reason.
   WorkMeter *work = nullptr;
+  /// The scope in which compiled grammars are cached.
+  uint64_t grammarScope = 0;
 };
 
 enum class Endpoint : uint8_t { Completions, Chat };

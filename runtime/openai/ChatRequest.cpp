@@ -72,7 +72,7 @@ openai::parseChatRequest(std::string_view body, const RequestContext &context) {
   readLogprobs(fields, context.limits, request.logprobs);
   if (!fields.ok())
     return fields.error();
-  GrammarBudget budget(context.limits, context.work);
+  GrammarBudget budget(context.limits, context.work, context.grammarScope);
   ApiExpected<ToolRequest> tools = readTools(json, context, budget);
   if (!tools)
     return tools.error();

@@ -44,7 +44,7 @@ openai::parseCompletionRequest(std::string_view body,
   if (!fields.ok())
     return fields.error();
 
-  GrammarBudget budget(context.limits, context.work);
+  GrammarBudget budget(context.limits, context.work, context.grammarScope);
   ApiExpected<GrammarSource> grammar =
       readConstraint(json, context.limits, budget);
   if (!grammar)

@@ -31,8 +31,8 @@ ApiStatus openai::checkSchema(const std::string &text, const std::string &path,
                               GrammarBudget &budget) {
   if (ApiStatus tooLong = budget.take(text, path))
     return tooLong;
-  auto compiled =
-      grammar::GrammarCache::ofProcess().fromJsonSchema(text, budget.work());
+  auto compiled = grammar::GrammarCache::ofProcess().fromJsonSchema(
+      text, budget.work(), budget.scope);
   if (compiled)
     return std::nullopt;
   return invalidField(path, "'" + path + "': " + compiled.status().message());
@@ -115,8 +115,8 @@ void ConstraintReader::setGrammar(std::string text, const std::string &path) {
     return;
   if ((error = budget.take(text, path)))
     return;
-  auto compiled =
-      grammar::GrammarCache::ofProcess().fromGbnf(text, budget.work());
+  auto compiled = grammar::GrammarCache::ofProcess().fromGbnf(
+      text, budget.work(), budget.scope);
   if (!compiled)
     error =
         invalidField(path, "'" + path + "': " + compiled.status().message());
@@ -244,5 +244,6 @@ ApiExpected<GrammarSource> openai::readConstraint(const ordered_json &body,
   reader.readChoice(fields, "guided_choice");
   if (reader.error)
     return *reader.error;
+  reader.source.scope = budget.scope;
   return std::move(reader.source);
 }

@@ -21,9 +21,11 @@ namespace sluice::openai {
 class GrammarBudget {
 public:
   /// `work` is charged with compiling and must outlive the budget; if null, the
-  /// budget has a meter of limits.grammarWork, whose time starts now.
-  explicit GrammarBudget(const RequestLimits &limits, WorkMeter *work = nullptr)
-      : max(limits.grammarBytes), meter(work) {
+  /// budget has a meter of limits.grammarWork, whose time starts now. Compiled
+  /// grammars are cached for requests of the same `scope`.
+  explicit GrammarBudget(const RequestLimits &limits, WorkMeter *work = nullptr,
+                         uint64_t scope = 0)
+      : scope(scope), max(limits.grammarBytes), meter(work) {
     if (!meter)
       meter = &own.emplace(limits.grammarWork);
   }
@@ -40,6 +42,8 @@ public:
   void rewind(size_t taken) { bytes = taken; }
 
   WorkMeter &work() { return *meter; }
+
+  const uint64_t scope; ///< GrammarSource::scope
 
 private:
   size_t max;

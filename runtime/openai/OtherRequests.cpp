@@ -78,7 +78,7 @@ openai::parseTokenizeRequest(std::string_view body,
   if (!fields.ok())
     return fields.error();
   if (isChat) {
-    GrammarBudget budget(context.limits, context.work);
+    GrammarBudget budget(context.limits, context.work, context.grammarScope);
     ApiExpected<ToolRequest> tools = readTools(json, context, budget);
     if (!tools)
       return tools.error();

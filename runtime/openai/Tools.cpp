@@ -201,6 +201,7 @@ static ApiStatus force(ToolRequest &request, const std::vector<size_t> &wanted,
     return which && budget.work().status().ok() ? which : wrong;
   }
   request.grammar = {GrammarSource::Kind::JsonSchema, std::move(text)};
+  request.grammar.scope = budget.scope;
   return std::nullopt;
 }
 

@@ -8,7 +8,7 @@
 #ifndef SLUICE_RUNTIME_PIPELINE_GRAMMARMAKER_H
 #define SLUICE_RUNTIME_PIPELINE_GRAMMARMAKER_H
 
-#include "runtime/core/Rows.h"
+#include "runtime/core/VirtualTimes.h"
 #include "runtime/grammar/TokenGrammar.h"
 
 #include <chrono>
@@ -37,7 +37,8 @@ class WantedGrammar {
 public:
   using Made = Expected<std::shared_ptr<const grammar::TokenGrammar>>;
 
-  explicit WantedGrammar(GrammarSource source) : source(std::move(source)) {}
+  WantedGrammar(GrammarSource source, TenantNumber tenant)
+      : source(std::move(source)), tenant(tenant) {}
 
   /// Waits until the grammar is made, during which its maker must live. Fails
   /// as MakeTokenTrie and compileGrammar() do. Thread-safe.
@@ -50,59 +51,93 @@ public:
 private:
   friend class GrammarMaker;
   const GrammarSource source;
+  const TenantNumber tenant; ///< of the first request that wants it
   std::promise<Made> promise;
   const std::shared_future<Made> made = promise.get_future().share();
-  bool urgent = false; ///< guarded by the maker's mutex
+  // Guarded by the maker's mutex:
+  bool isUrgent = false;
+  bool isLong = false; ///< takes too long for the quick thread
 };
 
-/// Makes the grammars of requests as they open, on a low-priority thread of its
-/// own, because one grammar can take seconds in which other requests need
-/// masks. Urgent grammars come first, then the oldest. A grammar that no
-/// request holds any more is not made, or given up while it is made. Only one
-/// thread may use the maker.
+/// Makes the grammars of requests as they open, because one grammar can take
+/// seconds in which other requests need masks. A grammar that takes the quick
+/// thread more than some milliseconds is left to the slow thread. Both have a
+/// low priority. Each makes first what is urgent, then what belongs to the
+/// tenant for which the least time was spent (VirtualTimes.h), then what is
+/// oldest. So long grammars delay only each other, and those of one tenant not
+/// those of others. A grammar that no request holds any more is not made, or
+/// given up while it is made. Only one thread may use the maker.
 class GrammarMaker {
 public:
   using Made = WantedGrammar::Made;
 
-  /// `onMade` is called on the maker's thread whenever a grammar has been made;
-  /// it may be empty.
+  struct Limits {
+    /// For a grammar on the quick thread.
+    std::chrono::nanoseconds quickTime = std::chrono::milliseconds(20);
+    /// How many grammars are kept for later requests, and how much memory they
+    /// take together.
+    size_t kept = 16;
+    size_t keptBytes = size_t{256} << 20;
+  };
+
+  /// `onMade` is called on a thread of the maker whenever a grammar has been
+  /// made; it may be empty.
   explicit GrammarMaker(MakeTokenTrie makeTrie,
                         std::function<void()> onMade = {});
-  /// Starts the thread; must be called once, before make(). Fails if the system
-  /// gives no thread.
+  GrammarMaker(MakeTokenTrie makeTrie, std::function<void()> onMade,
+               Limits limits);
+  /// Starts the threads; must be called once, before make(). Fails if the
+  /// system gives no thread.
   Status start();
-  /// Gives up the grammar in progress and ends the thread. No thread may be
+  /// Gives up the grammars in progress and ends the threads. No thread may be
   /// waiting in WantedGrammar::get() for a grammar that is not made.
   ~GrammarMaker();
 
   /// Returns the grammar and queues it to be made, unless it is queued already
   /// or one of those made last.
-  std::shared_ptr<WantedGrammar> make(const GrammarSource &source);
+  std::shared_ptr<WantedGrammar> make(const GrammarSource &source,
+                                      TenantNumber tenant);
 
   /// Makes the grammar urgent, because a step waits for it.
   void hurry(WantedGrammar &wanted);
 
 private:
-  void run();
-  std::shared_ptr<WantedGrammar> takeNext();
-  bool isCurrentUnwanted();
-  Made makeNow(const GrammarSource &source, WorkMeter &meter);
+  /// A grammar to make. The pointer is weak, so a grammar goes when its last
+  /// request does.
+  struct Queued {
+    std::weak_ptr<WantedGrammar> wanted;
+    TenantNumber tenant = 0;
+  };
+  struct Worker {
+    const bool isSlow;
+    std::shared_ptr<WantedGrammar> current = {}; ///< the grammar in progress
+    std::thread thread = {};
+  };
 
-  // The following belongs to the maker's thread.
+  std::shared_ptr<WantedGrammar> find(const GrammarSource &source);
+  void run(Worker &worker);
+  bool takeNext(Worker &worker);
+  void removeUnwanted();
+  void updateState(TenantNumber tenant);
+  bool isUnwanted(const Worker &worker);
+  Made makeNow(const GrammarSource &source, WorkMeter &meter);
+  void publish(Worker &worker, Made made, std::unique_lock<std::mutex> &lock);
+  void keep(const std::shared_ptr<WantedGrammar> &wanted);
+
+  const Limits limits;
   MakeTokenTrie makeTrie;
   const std::function<void()> onMade;
+  /// Set by the quick thread, before the slow one has its first grammar.
   std::shared_ptr<const grammar::TokenTrie> trie;
-  std::thread thread;
 
   std::mutex mutex;
   std::condition_variable changed;
-  /// Grammars to make. The pointers are weak, so a grammar goes when its last
-  /// request does.
-  std::list<std::weak_ptr<WantedGrammar>> queue;
-  std::shared_ptr<WantedGrammar> current; ///< the grammar in progress
+  std::list<Queued> queue; ///< the oldest first
+  VirtualTimes times;
   /// Made grammars, last used first.
   std::list<std::shared_ptr<WantedGrammar>> known;
   bool closed = false;
+  Worker quick{.isSlow = false}, slow{.isSlow = true};
 };
 
 } // namespace sluice::pipeline

@@ -73,7 +73,8 @@ void GrammarMasks::begin(Stage &stage) {
     Begun &latest = begun[size_t(row.request)];
     if (latest.firstNode != request.firstNode) {
       latest = {request.firstNode, std::make_shared<GrammarText>()};
-      latest.text->grammar = maker.make(request.grammar);
+      latest.text->tenant = request.tenant;
+      latest.text->grammar = maker.make(request.grammar, request.tenant);
     }
     if (!row.wantsOutput || row.position + 1 < request.promptTokens)
       continue;
@@ -150,6 +151,7 @@ void GrammarMasks::drop(GrammarText &text) {
   std::lock_guard lock(mutex);
   for (std::deque<Task> *queue : {&waitingTasks, &quickTasks, &slowTasks})
     std::erase_if(*queue, isIts);
+  updateState(text.tenant);
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,15 +205,21 @@ void GrammarMasks::grammarMade() {
 
 void GrammarMasks::leaveToSlow(std::unique_lock<std::mutex> &lock, Task task) {
   ++task->text->slowRows;
-  insist(lock, [&] { slowTasks.push_back(task); });
+  insist(lock, [&] {
+    slowTimes.setState(task->text->tenant, VirtualTimes::State::Waiting);
+    slowTasks.push_back(task);
+  });
   offered.notify_all();
 }
 
-/// Takes the first task of the text that has cost the least so far; null if
-/// there is none. The caller holds the mutex.
+/// Takes the first task of the tenant for which the least was spent, and there
+/// of the text that has cost the least so far; null if there is none. The
+/// caller holds the mutex.
 GrammarMasks::Task GrammarMasks::takeSlow() {
-  auto next = std::ranges::min_element(
-      slowTasks, {}, [](const Task &task) { return task->text->slowSteps; });
+  auto next = std::ranges::min_element(slowTasks, {}, [&](const Task &task) {
+    const GrammarText &text = *task->text;
+    return std::pair(slowTimes.of(text.tenant), text.slowSteps);
+  });
   if (next == slowTasks.end())
     return nullptr;
   Task task = std::move(*next);
@@ -219,24 +227,41 @@ GrammarMasks::Task GrammarMasks::takeSlow() {
   return task;
 }
 
+/// Notes whether a tenant's masks wait for the slow thread. The caller holds
+/// the mutex.
+void GrammarMasks::updateState(TenantNumber tenant) {
+  using State = VirtualTimes::State;
+  auto belongs = [tenant](const Task &task) {
+    return task && task->text->tenant == tenant;
+  };
+  slowTimes.setState(tenant, std::ranges::any_of(slowTasks, belongs)
+                                 ? State::Waiting
+                             : belongs(slowTask) ? State::Served
+                                                 : State::Away);
+}
+
 void GrammarMasks::runSlow() {
   giveWayToOthers();
   std::unique_lock lock(mutex);
   while (true) {
-    Task task;
-    offered.wait(lock, [&] { return closed || (task = takeSlow()); });
+    offered.wait(lock, [&] { return closed || (slowTask = takeSlow()); });
     if (closed)
       return;
+    Task task = slowTask;
     GrammarText &text = *task->text;
+    updateState(text.tenant);
     lock.unlock();
     WorkMeter meter({.steps = grammar::maxMaskSteps},
                     [&text] { return text.isClosed.load(); });
     makeOn(task, meter);
     lock.lock();
+    slowTimes.advance(text.tenant, Time(meter.steps()));
     text.slowSteps += meter.steps();
     if (text.slowSteps > limits.slowSteps)
       task->status = guarded([&] { return tooSlow(limits.slowSteps); });
     --text.slowRows;
+    slowTask = nullptr;
+    updateState(text.tenant);
     task->isMade = true;
     made.notify_all();
     lock.unlock();

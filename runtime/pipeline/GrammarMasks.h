@@ -23,9 +23,10 @@
 //
 // The quick thread makes the masks in order. A mask that takes it more than a
 // few milliseconds goes to the slow thread, which has a low priority and serves
-// first the request that has cost it the least so far. A request that costs far
+// first the tenant for which it has spent the least (VirtualTimes.h), and of
+// that tenant the request that has cost it the least. A request that costs far
 // too much is refused. So a grammar with expensive masks delays its own request
-// only.
+// only, and those whose masks are expensive too: these by one mask at a time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,6 +48,7 @@ namespace sluice::pipeline {
 /// The state of a request's grammar along its text. One thread works on it at a
 /// time.
 struct GrammarText {
+  TenantNumber tenant = 0;
   std::shared_ptr<WantedGrammar> grammar;
   std::deque<std::pair<NodeId, grammar::GrammarState>> states; ///< by node
   std::atomic<bool> isClosed{false}; ///< no row waits for its masks any more
@@ -118,6 +120,7 @@ private:
   void drop(GrammarText &text);
   void leaveToSlow(std::unique_lock<std::mutex> &lock, Task task);
   Task takeSlow();
+  void updateState(TenantNumber tenant);
   void makeOn(const Task &task, WorkMeter &meter);
   void make(RowMask &task, WorkMeter &meter);
   std::optional<grammar::GrammarState>
@@ -143,6 +146,8 @@ private:
   std::deque<Task> waitingTasks; ///< tasks that wait for their grammars
   std::deque<Task> quickTasks;
   std::deque<Task> slowTasks; ///< tasks of each text in order
+  Task slowTask;              ///< the one that the slow thread works on
+  VirtualTimes slowTimes;     ///< of the steps of the slow thread
   bool closed = false;
 
   /// Destroyed first, because it calls back.

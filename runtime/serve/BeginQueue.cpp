@@ -16,13 +16,14 @@ void BeginQueue::push(Entry entry) {
   const TenantId tenant = entry.tenant;
   Entries added;
   added.push_back(std::move(entry));
-  auto [queue, fresh] = queues.try_emplace(tenant);
-  if (fresh)
-    queue->second.used = virtualTime;
+  std::deque<Entries::iterator> &waiting = queues[tenant].waiting;
+  const size_t before = waiting.size();
   try {
-    queue->second.waiting.push_back(added.begin());
+    waiting.push_back(added.begin());
+    updateState(tenant);
   } catch (...) {
-    forgetIfIdle(tenant);
+    waiting.resize(before);
+    updateState(tenant);
     throw;
   }
   entries.splice(entries.end(), added);
@@ -32,16 +33,20 @@ void BeginQueue::push(Entry entry) {
 /// begin. Ties go to any of the tenants.
 const BeginQueue::TenantQueue *BeginQueue::nextQueue(int64_t max) const {
   const TenantQueue *next = nullptr;
-  for (const auto &[tenant, queue] : queues)
-    if (!queue.waiting.empty() && queue.underWay < max &&
-        (!next || queue.used < next->used))
+  Time least{0};
+  for (const auto &[tenant, queue] : queues) {
+    if (queue.waiting.empty() || queue.underWay >= max)
+      continue;
+    if (Time had = times.of(tenant); !next || had < least) {
       next = &queue;
+      least = had;
+    }
+  }
   return next;
 }
 
 BeginQueue::Entry BeginQueue::takeNext(int64_t max) {
   const TenantQueue *next = nextQueue(max);
-  virtualTime = std::max(virtualTime, next->used);
   Entries::iterator first = next->waiting.front();
   ++queues.at(first->tenant).underWay;
   return take(first);
@@ -49,9 +54,9 @@ BeginQueue::Entry BeginQueue::takeNext(int64_t max) {
 
 void BeginQueue::finished(TenantId tenant, Time used) {
   TenantQueue &queue = queues.at(tenant);
-  queue.used += used;
+  times.advance(tenant, used);
   --queue.underWay;
-  forgetIfIdle(tenant);
+  updateState(tenant);
 }
 
 Time BeginQueue::firstExpiry() const {
@@ -82,12 +87,18 @@ BeginQueue::Entry BeginQueue::take(Entries::iterator entry) {
   std::deque<Entries::iterator> &waiting = queues.at(taken.tenant).waiting;
   waiting.erase(std::ranges::find(waiting, entry));
   entries.erase(entry);
-  forgetIfIdle(taken.tenant);
+  updateState(taken.tenant);
   return taken;
 }
 
-void BeginQueue::forgetIfIdle(TenantId tenant) {
+void BeginQueue::updateState(TenantId tenant) {
+  using State = VirtualTimes::State;
   auto queue = queues.find(tenant);
-  if (queue->second.waiting.empty() && queue->second.underWay == 0)
+  const bool isIdle =
+      queue->second.waiting.empty() && queue->second.underWay == 0;
+  times.setState(tenant, isIdle                          ? State::Away
+                         : queue->second.waiting.empty() ? State::Served
+                                                         : State::Waiting);
+  if (isIdle)
     queues.erase(queue);
 }

@@ -6,17 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // Holds the requests that wait to be read, and serves them fairly between
-// tenants: the next one belongs to the tenant that has used the least time so
-// far (start-time fair queueing: Goyal, Vin, Cheng, SIGCOMM 1996). A tenant
-// that comes back after a pause starts at the virtual time of the active
-// tenants, so no tenant can save up time.
+// tenants: the next one belongs to the tenant for which the least time was
+// spent (VirtualTimes.h).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef SLUICE_RUNTIME_SERVE_BEGINQUEUE_H
 #define SLUICE_RUNTIME_SERVE_BEGINQUEUE_H
 
-#include "runtime/core/Rows.h"
+#include "runtime/core/VirtualTimes.h"
 #include "runtime/serve/Caller.h"
 
 #include <cstdint>
@@ -73,17 +71,16 @@ private:
   struct TenantQueue {
     std::deque<Entries::iterator> waiting;
     int64_t underWay = 0;
-    Time used{0};
   };
 
   const TenantQueue *nextQueue(int64_t max) const;
   Entry take(Entries::iterator entry);
-  void forgetIfIdle(TenantId tenant);
+  void updateState(TenantId tenant);
 
   Entries entries; ///< in the order of arrival
   /// The queues of tenants that have entries waiting or in progress.
   std::unordered_map<TenantId, TenantQueue> queues;
-  Time virtualTime{0}; ///< time used by the tenant of the latest takeNext()
+  VirtualTimes times;
 };
 
 } // namespace sluice::serve

@@ -360,8 +360,10 @@ public:
   using Answer = openai::ApiExpected<std::string> (*)(
       std::string_view, const openai::RequestContext &);
 
-  ReadingJob(SessionServices &services, Responder responder, Answer answer)
-      : services(services), responder(std::move(responder)), answer(answer) {}
+  ReadingJob(SessionServices &services, Responder responder, Answer answer,
+             uint64_t grammarScope)
+      : services(services), responder(std::move(responder)), answer(answer),
+        grammarScope(grammarScope) {}
 
   bool begin(Pace pace) override {
     bool isDone = true;
@@ -394,8 +396,9 @@ private:
       return false;
     WorkMeter meter =
         services.meterFor(pace, [&exchange] { return exchange.gone(); });
-    auto json = answer(body, {services.model, randomNumber(),
-                              std::time(nullptr), services.limits, &meter});
+    auto json =
+        answer(body, {services.model, randomNumber(), std::time(nullptr),
+                      services.limits, &meter, grammarScope});
     if (meter.end() == WorkMeter::End::Time && pace == Pace::Quick)
       return false;
     (void)exchange.takeBody();
@@ -409,6 +412,7 @@ private:
   SessionServices &services;
   Responder responder;
   Answer answer;
+  const uint64_t grammarScope;
 };
 
 } // namespace
@@ -417,10 +421,11 @@ void Endpoints::onPool(Responder responder, Answer answer) {
   if (!takesBody(responder))
     return;
   const Time until = parts.sessions.beginUntil(responder.arrived());
-  const TenantId tenant = callerOf(responder.request()).tenant;
-  auto job = std::make_shared<ReadingJob>(parts.sessions, std::move(responder),
-                                          answer);
-  if (!parts.sessions.pool.begin(job, tenant, until))
+  const Caller caller = callerOf(responder.request());
+  auto job =
+      std::make_shared<ReadingJob>(parts.sessions, std::move(responder), answer,
+                                   parts.sessions.scopes.of(caller, {}));
+  if (!parts.sessions.pool.begin(job, caller.tenant, until))
     job->refuse();
 }
 

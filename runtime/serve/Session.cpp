@@ -273,8 +273,9 @@ bool Session::read(Pace pace) {
     std::lock_guard lock(mutex);
     return reason != Reason::None;
   });
-  openai::RequestContext context = {services.model, random, std::time(nullptr),
-                                    services.limits, &meter};
+  openai::RequestContext context = {
+      services.model,  random, std::time(nullptr),
+      services.limits, &meter, services.scopes.of(from, {})};
   auto parsed = endpoint == openai::Endpoint::Chat
                     ? openai::parseChatRequest(body, context)
                     : openai::parseCompletionRequest(body, context);
@@ -296,7 +297,7 @@ bool Session::read(Pace pace) {
   choices.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     ScheduledRequest &scheduled = request.requests[i];
-    scheduled.tenant = from.tenant;
+    scheduled.spec.tenant = from.tenant;
     scheduled.terms = {.weight = from.terms.weight,
                        .maxRunning = from.terms.maxRunning};
     scheduled.spec.prefixScope = services.scopes.of(from, request.cacheSalt);

@@ -16,8 +16,8 @@ FairShares::FairShares(int64_t slots, int64_t prefillRows, int64_t quantum)
     : slots(slots), prefillRows(prefillRows), quantum(quantum) {}
 
 void FairShares::submit(RequestNumber number, const ScheduledRequest &request) {
-  requests[number] = {request.tenant, std::ssize(request.spec.prompt)};
-  Tenant &tenant = tenants[request.tenant];
+  requests[number] = {request.spec.tenant, std::ssize(request.spec.prompt)};
+  Tenant &tenant = tenants[request.spec.tenant];
   tenant.terms = request.terms;
   ++tenant.requests;
 }

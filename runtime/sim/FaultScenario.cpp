@@ -102,7 +102,7 @@ static void likeTheOneBefore(SimRequest &request, const SimRequest &before) {
   request.asked.spec.prompt = before.asked.spec.prompt;
   request.asked.spec.prefixScope = before.asked.spec.prefixScope;
   request.asked.priority = before.asked.priority;
-  request.asked.tenant = before.asked.tenant;
+  request.asked.spec.tenant = before.asked.spec.tenant;
   request.asked.terms = before.asked.terms;
   Time later = before.arrives - request.arrives;
   request.arrives += later;
@@ -126,9 +126,9 @@ static SimRequest randomRequest(const SimulationConfig &config,
     request.asked.deadline = request.arrives + random.upTo(microseconds(20000));
   request.asked.priority = static_cast<int32_t>(random.between(-1, 1));
   // The second tenant has a bound, the third a larger share.
-  request.asked.tenant = static_cast<TenantNumber>(random.between(0, 2));
-  request.asked.terms.maxRunning = request.asked.tenant == 1 ? 2 : 0;
-  request.asked.terms.weight = request.asked.tenant == 2 ? 3 : 1;
+  request.asked.spec.tenant = static_cast<TenantNumber>(random.between(0, 2));
+  request.asked.terms.maxRunning = request.asked.spec.tenant == 1 ? 2 : 0;
+  request.asked.terms.weight = request.asked.spec.tenant == 2 ? 3 : 1;
   request.asked.spec.prefixScope = random.chance(0.2) ? 1 : 0;
   if (random.chance(0.25))
     request.cancelled = request.arrives + random.upTo(microseconds(8000));

@@ -79,7 +79,7 @@ void SimHead::handle(const Arrival &arrival) {
     request.asked.deadline.reset();
   ScheduledRequest asked = request.asked;
   if (world.faults.tenantIsForgotten())
-    asked.tenant = 0;
+    asked.spec.tenant = 0;
   Submission taken = scheduler.submit(std::move(asked), world.queue.now());
   if (taken.refusal != Refusal::None)
     return world.fail(Status::error(taken.why));

@@ -13,7 +13,7 @@ using namespace sluice;
 namespace {
 constexpr int64_t headerBytes = 48;
 constexpr int64_t countBytes = 4;
-constexpr int64_t openBytes = 109, biasBytes = 12, markBytes = 17;
+constexpr int64_t openBytes = 125, biasBytes = 12, markBytes = 17;
 constexpr int64_t rowTableBytes = 29, pinBytes = 20, closeBytes = 4;
 constexpr int64_t pageBytes = 4, tokenBytes = 4, timingBytes = 24;
 constexpr int64_t resultBytes = 24, reportEntryBytes = 12;

@@ -30,7 +30,7 @@ TEST(FrameChecks, HeadersAreChecked) {
   EXPECT_THAT(message(bad), HasSubstr("begins with 0x46554c58"));
   bad = good;
   poke<uint16_t>(bad, 4, 7);
-  EXPECT_THAT(message(bad), HasSubstr("of version 7; this executable reads 5"));
+  EXPECT_THAT(message(bad), HasSubstr("of version 7; this executable reads 6"));
   bad = good;
   poke<uint8_t>(bad, 6, 99);
   EXPECT_THAT(message(bad), HasSubstr("unknown kind 99"));

@@ -62,6 +62,8 @@ public:
     for (int64_t i = upTo(4); i > 0; --i)
       open.sampling.logitBias[token()] =
           i % 2 ? real(-100, 100) : -std::numeric_limits<double>::infinity();
+    open.grammar.scope = random();
+    open.tenant = random();
     fill(open.prefixPages, upTo(3), [&] { return page(); });
     fill(open.prefix, upTo(70), [&] { return token(); });
     fill(open.scored, upTo(70), [&] { return token(); });

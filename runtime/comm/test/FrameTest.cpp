@@ -50,6 +50,8 @@ TEST(Frame, StepsComeBackAsTheyWere) {
       EXPECT_EQ(decoded.opens[i].sampling.logitBias,
                 frame.opens[i].sampling.logitBias);
       EXPECT_EQ(decoded.opens[i].knownTokens, frame.opens[i].knownTokens);
+      EXPECT_EQ(decoded.opens[i].grammar, frame.opens[i].grammar);
+      EXPECT_EQ(decoded.opens[i].tenant, frame.opens[i].tenant);
       EXPECT_EQ(decoded.opens[i].prefixPages, frame.opens[i].prefixPages);
       EXPECT_EQ(decoded.opens[i].prefix, frame.opens[i].prefix);
       EXPECT_EQ(decoded.opens[i].scored, frame.opens[i].scored);

@@ -75,7 +75,7 @@ struct SchedulerScript {
     request.spec.scoresPrompt = scoresPrompt;
     if (scoresPrompt)
       request.spec.logProbabilities = 0;
-    request.tenant = tenant;
+    request.spec.tenant = tenant;
     request.terms = terms;
     request.priority = priority;
     request.deadline = deadline;

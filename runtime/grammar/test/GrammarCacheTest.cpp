@@ -27,6 +27,19 @@ TEST(GrammarCacheTest, MakesAGrammarOnce) {
             "the schema is not JSON");
 }
 
+TEST(GrammarCacheTest, ScopesShareNothing) {
+  GrammarCache cache(1 << 20);
+  WorkMeter meter(maxGrammarWork);
+  const std::string text = "root ::= \"a\"";
+  Expected<Grammar> one = cache.fromGbnf(text, meter, 1);
+  Expected<Grammar> other = cache.fromGbnf(text, meter, 2);
+  Expected<Grammar> again = cache.fromGbnf(text, meter, 1);
+  ASSERT_TRUE(one && other && again);
+  EXPECT_NE(&one->tables(), &other->tables());
+  EXPECT_EQ(&one->tables(), &again->tables());
+  EXPECT_EQ(cache.size(), 2u);
+}
+
 TEST(GrammarCacheTest, KeepsWhatWasUsedLast) {
   GrammarCache cache(1 << 20);
   auto make = [&](int number) {

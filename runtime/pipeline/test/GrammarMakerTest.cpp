@@ -33,9 +33,9 @@ TEST(GrammarMakerTest, MakesAGrammarOnce) {
     return oneLetter();
   });
   ASSERT_TRUE(maker.start().ok());
-  auto first = maker.make({gbnf, "root ::= \"a\""});
-  auto other = maker.make({gbnf, "root ::= \"aa\""});
-  auto again = maker.make({gbnf, "root ::= \"a\""});
+  auto first = maker.make({gbnf, "root ::= \"a\""}, 1);
+  auto other = maker.make({gbnf, "root ::= \"aa\""}, 1);
+  auto again = maker.make({gbnf, "root ::= \"a\""}, 1);
   ASSERT_TRUE(first->get() && other->get());
   EXPECT_EQ(*first->get(), *again->get());
   EXPECT_NE(*first->get(), *other->get());
@@ -47,13 +47,13 @@ TEST(GrammarMakerTest, MakesAGrammarOnce) {
 TEST(GrammarMakerTest, ErrorsAreOfWhoGetsIt) {
   GrammarMaker maker(oneLetter);
   ASSERT_TRUE(maker.start().ok());
-  auto made = maker.make({gbnf, "root ::= nothing"});
+  auto made = maker.make({gbnf, "root ::= nothing"}, 1);
   EXPECT_NE(made->get().status().message().find("nothing"), std::string::npos);
   GrammarMaker without([]() -> decltype(oneLetter()) {
     return failure("the model has no tokenizer");
   });
   ASSERT_TRUE(without.start().ok());
-  EXPECT_EQ(without.make({gbnf, "root ::= \"a\""})->get().status().message(),
+  EXPECT_EQ(without.make({gbnf, "root ::= \"a\""}, 1)->get().status().message(),
             "grammar: the model has no tokenizer");
 }
 
@@ -62,8 +62,9 @@ TEST(GrammarMakerTest, ErrorsAreOfWhoGetsIt) {
 class GrammarMakerOrderTest : public testing::Test {
 protected:
   GrammarMakerOrderTest() { EXPECT_TRUE(maker.start().ok()); }
-  std::shared_ptr<WantedGrammar> make(const std::string &text) {
-    return maker.make({gbnf, "root ::= \"" + text + "\""});
+  std::shared_ptr<WantedGrammar> make(const std::string &text,
+                                      TenantNumber tenant = 1) {
+    return maker.make({gbnf, "root ::= \"" + text + "\""}, tenant);
   }
   static std::string turn(const std::shared_ptr<WantedGrammar> &wanted) {
     return wanted->get().status().message();
@@ -119,6 +120,69 @@ TEST_F(GrammarMakerOrderTest, UrgentOnesComeFirst) {
   EXPECT_EQ(turn(late), "grammar: 2");
   EXPECT_EQ(turn(last), "grammar: 3");
   EXPECT_EQ(turn(early), "grammar: 4");
+}
+
+TEST_F(GrammarMakerOrderTest, OtherTenantsNeedNotWaitForAllOfOne) {
+  auto first = makeFirst();
+  std::vector<std::shared_ptr<WantedGrammar>> many;
+  for (int i = 0; i < 10; ++i)
+    many.push_back(make("one of many " + std::to_string(i)));
+  auto other = make("another's", 2), next = make("another's next", 2);
+  open();
+  // The first one has cost the first tenant something.
+  EXPECT_EQ(turn(other), "grammar: 2");
+  EXPECT_EQ(turn(next), "grammar: 3");
+  EXPECT_EQ(turn(many[0]), "grammar: 4");
+}
+
+TEST_F(GrammarMakerOrderTest, RequestsOfOtherScopesShareNothing) {
+  auto first = makeFirst();
+  GrammarSource source(gbnf, "root ::= \"same\"");
+  auto one = maker.make(source, 1);
+  source.scope = 7;
+  auto other = maker.make(source, 2);
+  EXPECT_NE(one, other);
+  EXPECT_EQ(maker.make(source, 2), other);
+  open();
+  EXPECT_NE(turn(one), turn(other));
+}
+
+/// A grammar that takes many seconds, and never comes to an end.
+const std::string longGrammar = [] {
+  std::string text = "root ::= r0\n";
+  for (int i = 0; i < 40; ++i)
+    text += "r" + std::to_string(i) + " ::= r" + std::to_string(i + 1) + " r" +
+            std::to_string(i + 1) + " | \"" + std::string(1, 'a' + i % 26) +
+            "\"{0,100}\n";
+  return text + "r40 ::= [a-z]{0,1000}\n";
+}();
+
+/// What is too long for the quick thread is left to the slow one.
+TEST(GrammarMakerTest, LongGrammarsDelayNoOthers) {
+  GrammarMaker maker(oneLetter, {}, {.quickTime = std::chrono::nanoseconds(1)});
+  ASSERT_TRUE(maker.start().ok());
+  // Everything that looks at the clock is too long.
+  auto made = maker.make({gbnf, longGrammar}, 1);
+  auto other = maker.make({gbnf, "root ::= \"a\""}, 2);
+  EXPECT_TRUE(other->get());
+  (void)made->get();
+}
+
+/// Grammars are kept as long as they fit.
+TEST(GrammarMakerTest, KeepsSoManyBytes) {
+  constexpr size_t enoughForOne = size_t{12} << 20;
+  GrammarMaker maker(oneLetter, {}, {.keptBytes = enoughForOne});
+  ASSERT_TRUE(maker.start().ok());
+  auto madeOf = [&](const std::string &text) {
+    auto wanted = maker.make({gbnf, "root ::= \"" + text + "\""}, 1);
+    return std::shared_ptr(*wanted->get());
+  };
+  std::weak_ptr<const grammar::TokenGrammar> first = madeOf("a");
+  EXPECT_FALSE(first.expired());
+  EXPECT_EQ(madeOf("a"), first.lock());
+  (void)madeOf("aa");
+  (void)madeOf("aaa"); // begins once the one before it is kept
+  EXPECT_TRUE(first.expired());
 }
 
 /// A process compiles a source once: the check of a request makes its grammar

@@ -36,12 +36,17 @@ constexpr auto gbnf = GrammarSource::Kind::Gbnf;
 class GrammarMasksTest : public testing::Test {
 protected:
   explicit GrammarMasksTest(GrammarMasks::Limits maskLimits = {})
-      : masks([this] { return vocabulary(); }, 3, maskLimits) {
-    EXPECT_TRUE(masks.start().ok());
+      : masks([this] { return vocabulary(); }, requests, maskLimits) {
+    EXPECT_TRUE(masks
+                    .start([this] {
+                      if (whenMade)
+                        whenMade();
+                    })
+                    .ok());
     StageLimits limits;
     limits.rows = 16;
     limits.outputs = 16;
-    limits.requests = 3;
+    limits.requests = requests;
     limits.contextLength = 64;
     limits.branches = 32;
     pages.emplace(CachePages::create({64, 32, 64}).take());
@@ -127,7 +132,11 @@ protected:
   int asks = 0; ///< once for each grammar, until there is a vocabulary
   /// There is no vocabulary: the error tells the number of the call.
   bool counts = false;
-  EpochBoard board{3};
+  static constexpr int64_t requests = 4;
+  /// Called whenever a mask has been made, on the thread that made it. Must not
+  /// be set while masks are made.
+  std::function<void()> whenMade;
+  EpochBoard board{requests};
   std::optional<CachePages> pages;
   std::optional<Stage> stage;
   GrammarMasks masks;
@@ -315,6 +324,73 @@ TEST_F(RefusedMasksTest, EndTheirRequestAlone) {
     EXPECT_EQ(after(0), "grammar: its masks have taken more than 1 steps");
   });
   step(opening(1, {}), [&] { EXPECT_EQ(after(0, 1), "any"); });
+}
+
+/// The slow thread spends as much on a tenant with one request as on one with
+/// two.
+TEST_F(SlowMasksTest, TenantsHaveEqualShares) {
+  StepFrame begin;
+  for (RequestId id : {0, 1, 2, 3}) {
+    StepFrame one = opening(
+        id, {gbnf, id == 3 ? "root ::= nothing" : "root ::= [a-z]{0,50}"});
+    one.opens[0].grammar.scope = uint64_t(id); // no masks in common
+    one.opens[0].tenant = id == 2 ? 2 : 1;
+    begin.opens.push_back(one.opens[0]);
+    begin.rows.push_back(one.rows[0]);
+  }
+  step(std::move(begin), [&] {
+    for (RequestId id : {0, 1, 2, 3})
+      after(0, id);
+  });
+  StepFrame next;
+  constexpr NodeId last = 4;
+  for (NodeId node = 1; node <= last; ++node)
+    for (RequestId id : {0, 1, 2})
+      next.rows.push_back(row(id, node, node - 1, int32_t(node), 0, node == 1));
+  next.rows.push_back(row(3, 1, 0, 1, 0, true));
+  const int64_t rows = std::ssize(next.rows);
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::shared_ptr<RowMask>> ofOne, ofTwo;
+  bool isOpen = false;
+  int64_t calls = 0, ofOneBefore = 0;
+  auto madeOf = [&](const std::vector<std::shared_ptr<RowMask>> &all) {
+    return std::ranges::count_if(
+        all, [&](const auto &mask) { return masks.isMade(*mask); });
+  };
+  // Nothing goes on after the slow thread's first mask until the gate opens.
+  whenMade = [&] {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] {
+      return isOpen || (!ofOne.empty() && madeOf(ofOne) + madeOf(ofTwo) == 0);
+    });
+    if (madeOf(ofTwo) < last)
+      ofOneBefore = madeOf(ofOne);
+    ++calls;
+    changed.notify_all();
+  };
+  step(std::move(next), [&] {
+    {
+      std::lock_guard lock(mutex);
+      for (NodeId node = 1; node <= last; ++node)
+        for (RequestId id : {0, 1, 2}) {
+          Row wanted;
+          wanted.node = node;
+          wanted.request = id;
+          (id == 2 ? ofTwo : ofOne).push_back(masks.maskOf(wanted));
+        }
+    }
+    changed.notify_all();
+    // The quick thread gets to the row with an error once it has left the
+    // others to the slow one.
+    EXPECT_NE(after(1, 3).find("nothing"), std::string::npos);
+    std::unique_lock lock(mutex);
+    isOpen = true;
+    changed.notify_all();
+    changed.wait(lock, [&] { return calls == rows; });
+  });
+  EXPECT_GE(ofOneBefore, 2);
+  EXPECT_LE(ofOneBefore, 5);
 }
 
 /// A prompt with many rows left does not need its grammar yet.

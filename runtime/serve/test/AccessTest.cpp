@@ -141,8 +141,8 @@ TEST_F(AccessTest, AKeysTermsStandBehindIt) {
   EXPECT_EQ(one.terms.maxRunning, 3);
   EXPECT_EQ(two.terms.weight, 1);
   EXPECT_EQ(two.terms.maxRunning, 0);
-  EXPECT_NE(one.tenant, two.tenant);
-  EXPECT_NE(one.tenant, 0u);
+  EXPECT_NE(one.spec.tenant, two.spec.tenant);
+  EXPECT_NE(one.spec.tenant, 0u);
   ReadAnswer refused = ask("one", -6);
   EXPECT_EQ(refused.status, 400);
   EXPECT_EQ(errorOf(refused)["param"], "priority");
@@ -199,6 +199,27 @@ TEST_F(AccessTest, KeysAndSaltsShareNoPrefixes) {
   EXPECT_NE(scopeOf("one", salted), own);
   EXPECT_EQ(scopeOf("one", salted), scopeOf("one", salted));
   EXPECT_NE(scopeOf("two", salted), scopeOf("one", salted));
+}
+
+TEST_F(AccessTest, KeysShareNoGrammars) {
+  engine.answerAll("ok");
+  options.apiKeys = {"one", "two"};
+  start();
+  auto scopeOf = [&](const std::string &key, const std::string &endpoint,
+                     json body) {
+    size_t index = engine.submitted();
+    EXPECT_EQ(
+        post(endpoint, body, "Authorization: Bearer " + key + "\r\n").status,
+        200);
+    return engine.request(index).spec.grammar.scope;
+  };
+  const json gbnf = {{"prompt", "p"}, {"grammar", "root ::= \"ok\""}};
+  const json chat = {{"messages", {{{"role", "user"}, {"content", "c"}}}},
+                     {"response_format", {{"type", "json_object"}}}};
+  const uint64_t own = scopeOf("one", "/v1/completions", gbnf);
+  EXPECT_NE(own, 0u);
+  EXPECT_EQ(scopeOf("one", "/v1/chat/completions", chat), own);
+  EXPECT_NE(scopeOf("two", "/v1/completions", gbnf), own);
 }
 
 /// It also reads no body of a request to an unknown path.

@@ -84,6 +84,26 @@ TEST(BeginQueueTest, ANewcomerWaitsForNobodysPast) {
   EXPECT_LE(names.find('y'), 3u);
 }
 
+/// Whoever sends one long request after the other does not come first because
+/// it has none left in between.
+TEST(BeginQueueTest, WhatOneHasUsedIsKeptWhileOthersWait) {
+  BeginQueue queue;
+  for (int i = 0; i < 20; ++i)
+    push(queue, 2, "x");
+  push(queue, 1, "a");
+  std::string names;
+  while (!queue.empty()) {
+    BeginQueue::Entry next = queue.takeNext(anyNumber);
+    names += nameOf(next);
+    const bool isLong = next.tenant == 1;
+    queue.finished(next.tenant, Time(isLong ? 1000 : 100));
+    if (isLong && names.size() < 15)
+      push(queue, 1, "a");
+  }
+  const size_t first = names.find('a'), second = names.find('a', first + 1);
+  EXPECT_GE(second - first, 10u) << names;
+}
+
 TEST(BeginQueueTest, OneTenantHasSoManyUnderWayAtMost) {
   BeginQueue queue;
   push(queue, 1, "a");

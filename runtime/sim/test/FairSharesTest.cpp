@@ -60,7 +60,7 @@ public:
   Time longestWait(const SimulationResult &result) const {
     Time longest{0};
     for (size_t i = 0; i < config.requests.size(); ++i)
-      if (config.requests[i].asked.tenant == bystander)
+      if (config.requests[i].asked.spec.tenant == bystander)
         longest = std::max(longest, result.requests[i].firstToken -
                                         result.requests[i].submitted);
     return longest;
@@ -74,7 +74,7 @@ private:
   SimRequest newRequest(TenantNumber tenant, int64_t promptTokens,
                         int64_t maxTokens) {
     SimRequest request;
-    request.asked.tenant = tenant;
+    request.asked.spec.tenant = tenant;
     for (int64_t i = 0; i < promptTokens; ++i)
       request.asked.spec.prompt.push_back(
           static_cast<int32_t>(random.between(0, 1000)));
