@@ -127,13 +127,17 @@ const TenantAccounts &Connection::accountsOf(const Request &request) {
   return *accounts;
 }
 
-/// Refuses a request on a reserved place that must not have one, once its
-/// header has come. Returns whether it did.
+/// Refuses a request, once its header has come, if it is on a reserved place
+/// and must not have one, or if its tenant has too many requests. Returns
+/// whether it did.
 bool Connection::refuseWithoutPlace() {
-  if (!hasReservedPlace || loop.options.hasReservedPlace(parser->request()))
+  if (loop.options.hasReservedPlace(parser->request()))
+    return false;
+  const bool hasPlace = !hasReservedPlace;
+  if (hasPlace && accountsOf(parser->request()).requests->hasRoom(1))
     return false;
   loop.refused.fetch_add(1, relaxed);
-  refuse(503, "too many connections");
+  refuse(503, hasPlace ? "too many requests at once" : "too many connections");
   return true;
 }
 

@@ -20,10 +20,13 @@ ExchangeState::ExchangeState(Request request, TenantAccounts accounts,
                              std::shared_ptr<Shared> shared,
                              std::function<void()> wake)
     : asked(std::move(request)), accounts(std::move(accounts)),
-      shared(std::move(shared)), wake(std::move(wake)) {}
+      shared(std::move(shared)), wake(std::move(wake)) {
+  this->accounts.requests->add(1);
+}
 
 ExchangeState::~ExchangeState() {
   takeBody();
+  accounts.requests->add(-1);
   accounts.answers->add(-static_cast<int64_t>(counted));
 }
 

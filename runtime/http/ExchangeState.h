@@ -41,6 +41,8 @@ struct Shared {
 struct TenantAccounts {
   std::shared_ptr<BudgetAccount> bodies;  ///< ServerOptions::allBodyBytes
   std::shared_ptr<BudgetAccount> answers; ///< ServerOptions::allAnswerBytes
+  /// Requests that have no complete answer yet; ServerOptions::connections.
+  std::shared_ptr<BudgetAccount> requests;
 };
 
 class ExchangeState {

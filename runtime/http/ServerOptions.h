@@ -70,7 +70,10 @@ struct ServerOptions {
   /// most connections. If there is none, it takes the place of one that is
   /// sending its body or reading its answer, from a network that has more
   /// connections than its own. The same happens if the process runs out of file
-  /// descriptors, one of which each connection takes.
+  /// descriptors, one of which each connection takes. Each tenant may have as
+  /// many requests that are being answered as there are places left for those
+  /// of others (TenantBudget), and at least one; a further one is answered with
+  /// 503.
   int64_t connections = 1024;
   /// The number of further connections when all places are taken. Their
   /// requests are answered with 503 unless they have a reserved place.

@@ -19,6 +19,12 @@ bool BudgetAccount::add(int64_t bytes) {
   return !isOver();
 }
 
+bool BudgetAccount::hasRoom(int64_t bytes) const {
+  const int64_t own = held.load(relaxed);
+  return own == 0 ||
+         own + bytes <= total->limit - total->held.load(relaxed) - bytes;
+}
+
 bool BudgetAccount::isOver() const {
   return held.load(relaxed) > total->limit - total->held.load(relaxed);
 }

@@ -46,6 +46,9 @@ public:
   /// Adds `bytes`, which may be negative. Returns false if the tenant now holds
   /// more than it may.
   bool add(int64_t bytes);
+  /// Returns whether the tenant may hold so many bytes more. A tenant that
+  /// holds none may always.
+  bool hasRoom(int64_t bytes) const;
   /// Returns whether the tenant holds more than it may.
   bool isOver() const;
   /// Returns whether all tenants together exceed the budget.

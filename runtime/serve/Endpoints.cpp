@@ -210,8 +210,9 @@ void Endpoints::metrics(Responder responder) {
 }
 
 void Endpoints::statusEvents(Responder responder) {
+  const TenantId tenant = callerOf(responder.request()).tenant;
   if (responder.request().method != "HEAD")
-    return parts.monitor.watch(std::move(responder));
+    return parts.monitor.watch(std::move(responder), tenant);
   responder.startEvents();
   responder.endEvents();
 }

@@ -132,21 +132,40 @@ void Monitor::stop() {
   changed.notify_all();
   if (thread.joinable())
     thread.join();
-  for (Responder &watcher : watchers)
-    watcher.endEvents();
+  for (Watcher &watcher : watchers)
+    watcher.responder.endEvents();
   watchers.clear();
   log.flush();
 }
 
-void Monitor::watch(Responder responder) {
+/// Makes a place for a watcher of `newcomer` if there is none. The caller holds
+/// the mutex.
+bool Monitor::makePlace(TenantId newcomer) {
+  if (watchers.size() < maxWatchers)
+    return true;
+  std::unordered_map<TenantId, size_t> counts = {{newcomer, 0}};
+  for (const Watcher &watcher : watchers)
+    ++counts[watcher.tenant];
+  auto most = std::ranges::max_element(
+      counts, {}, [](const auto &each) { return each.second; });
+  if (most->second < counts[newcomer] + 2)
+    return false;
+  auto last = std::ranges::find(watchers.rbegin(), watchers.rend(), most->first,
+                                &Watcher::tenant);
+  last->responder.endEvents();
+  watchers.erase(std::prev(last.base()));
+  return true;
+}
+
+void Monitor::watch(Responder responder, TenantId tenant) {
   std::lock_guard lock(mutex);
-  if (stopping || watchers.size() == maxWatchers)
+  if (stopping || !makePlace(tenant))
     return responder.fail({.status = 503,
                            .message = "too many watch already",
                            .code = "too_many_watchers"});
   if (!responder.startEvents())
     return responder.clientLeft();
-  watchers.push_back(std::move(responder));
+  watchers.push_back({std::move(responder), tenant});
 }
 
 void Monitor::run() {
@@ -221,10 +240,10 @@ void Monitor::tell() {
   std::lock_guard lock(mutex);
   if (!watchers.empty()) {
     std::string event = "data: " + statusJson(model, before, now) + "\n\n";
-    std::erase_if(watchers, [&event](Responder &watcher) {
-      bool isThere = watcher.write(event);
+    std::erase_if(watchers, [&event](Watcher &watcher) {
+      bool isThere = watcher.responder.write(event);
       if (!isThere)
-        watcher.clientLeft();
+        watcher.responder.clientLeft();
       return !isThere;
     });
   }

@@ -91,9 +91,10 @@ public:
   /// Ends the thread and all event streams. May be called again.
   void stop();
 
-  /// Sends events to this client from now on; answers 503 if there are too
-  /// many.
-  void watch(Responder responder);
+  /// Sends events to this client from now on. If there are too many watchers,
+  /// ends the latest stream of the tenant that has the most, or answers 503 if
+  /// none has at least two more than this one's tenant.
+  void watch(Responder responder, TenantId tenant);
 
   /// Fails if something has work and has made no progress for too long, or if
   /// the model's latest answers, one after another, had no finite logits.
@@ -104,6 +105,7 @@ private:
   void look(int64_t tickNumber);
   void tell();
   StatusMark mark() const;
+  bool makePlace(TenantId newcomer);
 
   const std::string model;
   const ServingEngine &engine;
@@ -119,7 +121,11 @@ private:
   int64_t notFinite = 0;   ///< of HeadStatus, when it was last looked at
   Time notFiniteAt{0};     ///< when `notFinite` last rose
   std::condition_variable changed;
-  std::vector<Responder> watchers;
+  struct Watcher {
+    Responder responder;
+    TenantId tenant = 0;
+  };
+  std::vector<Watcher> watchers; ///< in the order of their arrival
   bool stopping = false;
   StatusMark before; ///< belongs to the thread
   std::thread thread;

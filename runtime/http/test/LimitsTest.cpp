@@ -278,6 +278,49 @@ TEST(Limits, TooManyBytesOfBodiesAreRefused) {
   }));
 }
 
+TEST(Limits, OneTenantLeavesPlacesForTheRequestsOfOthers) {
+  ServerOptions options = testOptions();
+  options.connections = 8;
+  options.tenantOf = [](const Request &request) {
+    return request.field("X-Other") ? 2 : 1;
+  };
+  options.hasReservedPlace = [](const Request &request) {
+    return request.target == "/health";
+  };
+  TestServer server(options);
+  std::vector<std::unique_ptr<TestClient>> clients;
+  std::vector<std::shared_ptr<Exchange>> exchanges;
+  auto ask = [&](const std::string &fields) {
+    clients.push_back(std::make_unique<TestClient>(server.port()));
+    clients.back()->send(post("/x", "body", fields));
+    exchanges.push_back(server.next());
+  };
+  for (int i = 0; i < 4; ++i)
+    ask("");
+  TestClient more(server.port());
+  more.send(post("/x", "body"));
+  ReadAnswer answer = more.read();
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.body, "too many requests at once\n");
+  for (int i = 0; i < 2; ++i)
+    ask("X-Other: 1\r\n");
+  // A probe is no such request.
+  TestClient probe(server.port());
+  probe.send("GET /health HTTP/1.1\r\nHost: a\r\n\r\n");
+  server.next()->reply(200, {}, "ok");
+  EXPECT_EQ(probe.read().status, 200);
+  for (const std::shared_ptr<Exchange> &exchange : exchanges)
+    exchange->reply(200, {}, "done");
+  exchanges.clear();
+  for (const std::unique_ptr<TestClient> &client : clients)
+    EXPECT_EQ(client->read().status, 200);
+  EXPECT_TRUE(eventually([&] {
+    TestClient again(server.port());
+    again.send(post("/echo", "body"));
+    return again.read().status == 200;
+  }));
+}
+
 TEST(Limits, HeadIsRefusedWithoutABody) {
   TestServer server;
   TestClient client(server.port());

@@ -26,6 +26,10 @@ ServerOptions withPlaces(int64_t connections) {
   options.hasReservedPlace = [](const Request &request) {
     return request.target == "/echo";
   };
+  // Only places limit the requests.
+  options.tenantOf = [](const Request &request) {
+    return static_cast<uint64_t>(request.peerPort);
+  };
   return options;
 }
 

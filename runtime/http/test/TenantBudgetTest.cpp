@@ -25,6 +25,21 @@ TEST(TenantBudget, OneTenantHoldsHalfOfIt) {
   EXPECT_TRUE(account->add(-1));
 }
 
+TEST(TenantBudget, OneIsAlwaysAllowedToATenant) {
+  TenantBudget budget(3);
+  auto first = budget.accountOf(1), second = budget.accountOf(2);
+  EXPECT_TRUE(first->hasRoom(1));
+  first->add(1);
+  EXPECT_FALSE(first->hasRoom(1)); // it would hold two, and one would be free
+  EXPECT_TRUE(second->hasRoom(1));
+  second->add(1);
+  auto third = budget.accountOf(3);
+  EXPECT_TRUE(third->hasRoom(1));
+  third->add(1);
+  EXPECT_TRUE(budget.accountOf(4)->hasRoom(1));
+  EXPECT_FALSE(third->hasRoom(1));
+}
+
 /// However greedy the others are, a new tenant finds half as many bytes free as
 /// each of them holds, before any of them gives bytes back.
 TEST(TenantBudget, EachNewTenantFindsAShare) {

@@ -97,6 +97,28 @@ TEST_F(MonitorTest, TooManyWatchersAreRefused) {
   }));
 }
 
+TEST_F(MonitorTest, OneTenantsWatchersGiveWayToThoseOfAnother) {
+  options.apiKeys = {"one", "two"};
+  start();
+  auto watch = [&](const std::string &key) {
+    auto watcher = std::make_unique<TestClient>(server->port());
+    watcher->send("GET /status/events HTTP/1.1\r\nHost: localhost\r\n"
+                  "Authorization: Bearer " +
+                  key + "\r\n\r\n");
+    EXPECT_NE(watcher->readUntil("\r\n\r\n").find(" 200 "), std::string::npos);
+    return watcher;
+  };
+  std::vector<std::unique_ptr<TestClient>> first;
+  for (size_t i = 0; i < Monitor::maxWatchers; ++i)
+    first.push_back(watch("one"));
+  auto other = watch("two");
+  EXPECT_NE(other->readUntil("data: {").find("data: {"), std::string::npos);
+  // The latest one has ended, and the others go on.
+  const std::string end = "0\r\n\r\n";
+  EXPECT_TRUE(first.back()->readUntil(end).ends_with(end));
+  EXPECT_NE(first[0]->readUntil("data: {").find("data: {"), std::string::npos);
+}
+
 /// The monitor records the rows of steps without a request for the metrics.
 TEST_F(MonitorTest, StepsAreCounted) {
   start();
