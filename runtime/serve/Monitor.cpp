@@ -98,12 +98,19 @@ std::string serve::statusJson(const std::string &model,
 
 Time StallLimits::ofSteps(const pipeline::HeadStatus &head) const {
   constexpr int64_t patience = 4;
-  if (head.maxRowsDone < head.maxRows || head.steps == 0)
+  if (head.steps == 0)
     return std::max(usual, firstStep);
   Time longest{0};
   for (const pipeline::StageTotals &stage : head.stages)
     longest += Time(stage.longestNanos);
-  return std::max(usual, patience * longest);
+  longest *= patience;
+  // A larger step may be under way. Its time grows with its rows at most.
+  const int64_t done = std::max<int64_t>(1, head.maxRowsDone);
+  const int64_t more = std::max<int64_t>(1, (head.maxRows + done - 1) / done);
+  const Time larger = more > firstStep / std::max(longest, Time(1))
+                          ? firstStep
+                          : more * longest;
+  return std::max({usual, longest, larger});
 }
 
 Monitor::Monitor(std::string model, const ServingEngine &engine,
@@ -192,10 +199,12 @@ void Monitor::look(int64_t tickNumber) {
     const Time now = pipeline::now();
     const Movement beginMoves = pool.beginMovement();
     const Movement proceedMoves = pool.proceedMovement();
+    const Movement longMoves = pool.longMovement();
     std::lock_guard lock(mutex);
     steps.look(now, {.count = head.steps, .hasWork = head.running > 0});
     begins.look(now, beginMoves);
     proceeds.look(now, proceedMoves);
+    longBegins.look(now, longMoves);
     stepLimit = limits.ofSteps(head);
     if (head.notFinite > std::exchange(notFinite, head.notFinite))
       notFiniteAt = now;
@@ -223,6 +232,9 @@ Status Monitor::working() const {
   if (Time stalled = std::max(begins.stalledFor(now), proceeds.stalledFor(now));
       stalled > limits.usual)
     return failure("the threads that read requests have been stuck for ",
+                   inSeconds(stalled), " s");
+  if (Time stalled = longBegins.stalledFor(now); stalled > limits.longBegin)
+    return failure("the threads that read long requests have been stuck for ",
                    inSeconds(stalled), " s");
   if (!brokenModel.empty())
     return failure("the model gives no numbers any more; first: ", brokenModel);

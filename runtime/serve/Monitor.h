@@ -55,13 +55,17 @@ std::string statusJson(const std::string &model, const StatusMark &before,
 /// How long something may have work without progress before it counts as stuck.
 struct StallLimits {
   Time usual = std::chrono::seconds(10);
-  /// The engine's limit until a step with the largest number of rows has
-  /// completed: before that, the time of such a step is unknown.
+  /// The engine's limit until a step has completed, and the most that a step of
+  /// more rows than any before it adds.
   Time firstStep = std::chrono::seconds(60);
+  /// The limit of the threads that read long requests. Grammars and templates
+  /// end after 4 s, and the rest takes time by the size of the body.
+  Time longBegin = std::chrono::seconds(60);
 
   /// Returns the engine's limit: a multiple of the longest step so far through
   /// all stages, because steps of large models on slow machines take longer
-  /// than `usual`.
+  /// than `usual`. If a step of more rows is under way, the limit is longer by
+  /// the ratio of the rows.
   Time ofSteps(const pipeline::HeadStatus &head) const;
 };
 
@@ -115,7 +119,7 @@ private:
   const StallLimits limits;
 
   mutable std::mutex mutex; ///< guards what follows
-  StallWatch steps, begins, proceeds;
+  StallWatch steps, begins, proceeds, longBegins;
   Time stepLimit{0};       ///< see StallLimits
   std::string brokenModel; ///< why the answers are wrong; empty: they are not
   int64_t notFinite = 0;   ///< of HeadStatus, when it was last looked at

@@ -115,6 +115,12 @@ Movement WorkPool::proceedMovement() const {
   return {.count = proceeded, .hasWork = proceeding > 0 || !proceeds.empty()};
 }
 
+Movement WorkPool::longMovement() const {
+  std::lock_guard lock(mutex);
+  return {.count = begunLong,
+          .hasWork = beginningLong > 0 || !longBegins.empty()};
+}
+
 //===----------------------------------------------------------------------===//
 // The threads
 //===----------------------------------------------------------------------===//
@@ -201,8 +207,12 @@ bool WorkPool::waitForLong(std::unique_lock<std::mutex> &lock) {
 void WorkPool::runSlow() {
   giveWayToOthers();
   std::unique_lock lock(mutex);
-  while (waitForLong(lock))
+  while (waitForLong(lock)) {
+    ++beginningLong;
     beginNext(longBegins, WorkItem::Pace::Long, lock);
+    --beginningLong;
+    ++begunLong;
+  }
 }
 
 void WorkPool::beginNext(BeginQueue &queue, WorkItem::Pace pace,

@@ -102,6 +102,8 @@ public:
   /// while the other makes progress.
   Movement beginMovement() const;
   Movement proceedMovement() const;
+  /// Returns the progress of long begins.
+  Movement longMovement() const;
 
 private:
   void runQuick();
@@ -123,7 +125,9 @@ private:
   std::deque<std::shared_ptr<WorkItem>> proceeds;
   int64_t beginning = 0;            ///< quick threads in begin()
   int64_t proceeding = 0;           ///< quick threads in proceed() or expire()
-  int64_t begun = 0, proceeded = 0; ///< completed calls of both kinds
+  int64_t beginningLong = 0;        ///< slow threads in begin()
+  /// Completed calls of begin() and proceed(), and of begin() by slow threads.
+  int64_t begun = 0, proceeded = 0, begunLong = 0;
   bool stopping = false;
   std::vector<std::thread> threads; ///< used by start() and stop() only
   Threads counts;

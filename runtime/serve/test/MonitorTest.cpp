@@ -176,13 +176,18 @@ TEST_F(MonitorTest, HealthSaysWhereTheModelGivesNoNumbers) {
 }
 
 TEST_F(MonitorTest, StepsMayTakeTheirTime) {
-  using std::chrono::seconds;
+  using std::chrono::milliseconds, std::chrono::seconds;
   const StallLimits limits;
   pipeline::HeadStatus head;
   EXPECT_EQ(limits.ofSteps(head), seconds(60));
   head.noteStep(std::vector<StageTiming>{{.rows = 1, .busyNanos = 1000}});
   EXPECT_EQ(limits.ofSteps(head), seconds(10));
-  head.maxRows = 512; // such a step is in progress
+  head.maxRows = 512; // such a step is in progress, for which 2 ms are enough
+  EXPECT_EQ(limits.ofSteps(head), seconds(10));
+  head.noteStep(std::vector<StageTiming>{{.rows = 1, .busyNanos = 10'000'000}});
+  EXPECT_EQ(limits.ofSteps(head), milliseconds(512 * 4 * 10));
+  head.noteStep(
+      std::vector<StageTiming>{{.rows = 1, .busyNanos = 100'000'000}});
   EXPECT_EQ(limits.ofSteps(head), seconds(60));
   head.noteStep(
       std::vector<StageTiming>{{.rows = 512, .busyNanos = 20'000'000'000},

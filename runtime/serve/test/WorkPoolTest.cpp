@@ -116,6 +116,26 @@ TEST(WorkPool, OneThreadIsKeptForWhatProceeds) {
   EXPECT_TRUE(begun.wait(3));
 }
 
+TEST(WorkPool, TellsWhetherLongBeginsMove) {
+  Signal begun, go;
+  WorkPool pool(10);
+  ASSERT_TRUE(pool.start({2, 1}).ok());
+  EXPECT_FALSE(pool.longMovement().hasWork);
+  pool.begin(longJob([&] {
+               begun.raise();
+               go.wait();
+             }),
+             someone);
+  ASSERT_TRUE(begun.wait());
+  const Movement stuck = pool.longMovement();
+  EXPECT_TRUE(stuck.hasWork);
+  EXPECT_EQ(stuck.count, 0);
+  EXPECT_TRUE(eventually([&] { return !pool.beginMovement().hasWork; }));
+  go.raise();
+  EXPECT_TRUE(eventually([&] { return !pool.longMovement().hasWork; }));
+  EXPECT_EQ(pool.longMovement().count, 1);
+}
+
 TEST(WorkPool, TellsWhetherItMoves) {
   Signal begun, go;
   WorkPool pool(10);
