@@ -20,6 +20,8 @@ const Request &Exchange::request() const { return state->request(); }
 
 std::string Exchange::takeBody() { return state->takeBody(); }
 
+bool Exchange::hold(int64_t bytes) { return state->hold(bytes); }
+
 void Exchange::reply(int status, const Fields &fields, std::string body) {
   state->reply(status, fields, std::move(body));
 }

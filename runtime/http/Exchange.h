@@ -54,6 +54,11 @@ public:
   /// bodies. No other thread may use request() meanwhile.
   std::string takeBody();
 
+  /// Counts, from now to the end of the exchange, so many bytes that were made
+  /// of the body, in place of those that were counted before. Returns false if
+  /// the tenant now holds more than it may (ServerOptions::allBodyBytes).
+  bool hold(int64_t bytes);
+
   /// Gives a complete answer. `status` is 200 to 599. Date, Connection,
   /// Content-Length and Transfer-Encoding are the server's, so such fields are
   /// left out, as are fields whose name is not a token; control characters in

@@ -26,6 +26,7 @@ ExchangeState::ExchangeState(Request request, TenantAccounts accounts,
 
 ExchangeState::~ExchangeState() {
   takeBody();
+  hold(0);
   accounts.requests->add(-1);
   accounts.answers->add(-static_cast<int64_t>(counted));
 }
@@ -35,6 +36,11 @@ std::string ExchangeState::takeBody() {
   asked.body.clear();
   accounts.bodies->add(-static_cast<int64_t>(body.size()));
   return body;
+}
+
+bool ExchangeState::hold(int64_t bytes) {
+  return accounts.bodies->add(bytes -
+                              held.exchange(bytes, std::memory_order_relaxed));
 }
 
 /// Recounts the bytes that wait for the reader. Returns whether the tenant's

@@ -56,6 +56,7 @@ public:
   // Called on any thread; see Exchange.
   const Request &request() const { return asked; }
   std::string takeBody();
+  bool hold(int64_t bytes);
   void reply(int status, const Fields &fields, std::string body);
   void fail(int status, std::string_view message, Fields fields);
   bool startStream(int status, const Fields &fields);
@@ -113,6 +114,7 @@ private:
   mutable std::mutex mutex; ///< guards what follows
   size_t unsent = 0;        ///< bytes taken and not yet accepted by the kernel
   size_t counted = 0;       ///< bytes in the account of answers
+  std::atomic<int64_t> held = 0; ///< by hold(), in the account of bodies
   Phase phase = Phase::Unanswered;
   bool isStream = false;
   bool isGone = false;   ///< the client went before the answer was complete

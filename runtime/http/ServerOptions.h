@@ -86,7 +86,8 @@ struct ServerOptions {
   int64_t headerCount = 100;
   /// The size of one request's body, without the framing of chunks.
   int64_t bodyBytes = int64_t{32} << 20;
-  /// The bytes of all bodies that are being received or held by an Exchange.
+  /// The bytes of all bodies that are being received or held by an Exchange, and
+  /// of what Exchange::hold() counts.
   /// Each tenant may hold as many of these bytes as are free (TenantBudget); a
   /// request that exceeds this is answered with 503.
   int64_t allBodyBytes = int64_t{256} << 20;

@@ -143,6 +143,10 @@ struct GenerationRequest {
   std::string cacheSalt;
   ToolUse tools;
   uint64_t random = 0; ///< RequestContext::random, for the ids of calls
+
+  /// Returns about how many bytes the request holds until it ends, without its
+  /// answers.
+  int64_t heldBytes() const;
 };
 
 /// Parses a request. Fails, here and below, with 400 if the body is not JSON in

@@ -28,7 +28,7 @@ Expected<http::ServerOptions> ServeOptions::httpOptions() const {
   http.connections = maxConnections;
   http.headerBytes = maxHeaderBytes;
   http.bodyBytes = maxBodyBytes;
-  http.allBodyBytes = std::max(http.allBodyBytes, 2 * maxBodyBytes);
+  http.allBodyBytes = std::max(allBodyBytes, 2 * maxBodyBytes);
   SLUICE_RETURN_IF_ERROR(http.check());
   return http;
 }

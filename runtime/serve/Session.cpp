@@ -292,6 +292,12 @@ bool Session::read(Pace pace) {
     fail(*refused);
     return true;
   }
+  if (!responder.exchange().hold(request.heldBytes())) {
+    services.metrics.refused.add();
+    fail({.status = 503, .message = "too many bytes of requests at once"},
+         retrySeconds);
+    return true;
+  }
   writer.emplace(request, services.model, id, context.now);
   const size_t count = request.requests.size();
   choices.reserve(count);

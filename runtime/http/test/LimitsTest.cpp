@@ -278,6 +278,37 @@ TEST(Limits, TooManyBytesOfBodiesAreRefused) {
   }));
 }
 
+/// What was made of a body counts like the body, until the exchange ends.
+TEST(Limits, WhatExchangesHoldCountsToo) {
+  ServerOptions options = testOptions();
+  options.bodyBytes = 100'000;
+  options.allBodyBytes = 200'000;
+  TestServer server(options);
+  TestClient first(server.port()), second(server.port());
+  first.send(post("/x", "body"));
+  auto exchange = server.next();
+  (void)exchange->takeBody();
+  EXPECT_TRUE(exchange->hold(90'000));
+  EXPECT_TRUE(exchange->hold(95'000)); // in place of the first number
+  second.send(post("/x", "body"));
+  auto other = server.next();
+  EXPECT_FALSE(other->hold(50'000));
+  other->reply(503, {}, "too much");
+  other.reset();
+  EXPECT_EQ(second.read().status, 503);
+  exchange->reply(200, {}, "done");
+  exchange.reset();
+  EXPECT_EQ(first.read().status, 200);
+  EXPECT_TRUE(eventually([&] {
+    TestClient third(server.port());
+    third.send(post("/x", "body"));
+    auto now = server.next();
+    const bool fits = now->hold(95'000);
+    now->reply(200, {}, "done");
+    return fits;
+  }));
+}
+
 TEST(Limits, OneTenantLeavesPlacesForTheRequestsOfOthers) {
   ServerOptions options = testOptions();
   options.connections = 8;

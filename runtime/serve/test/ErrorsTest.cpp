@@ -199,6 +199,35 @@ TEST_F(ErrorsTest, AFullServerIs429) {
   EXPECT_GT(refused, 0);
 }
 
+/// The prompts of requests that run or wait count until these end.
+TEST_F(ErrorsTest, TooManyBytesOfRequestsAre503) {
+  options.maxBodyBytes = 50'000;
+  options.allBodyBytes = 100'000;
+  start();
+  const std::string request = http::test::post(
+      "/v1/completions",
+      json{{"prompt", std::string(500, 'x')}, {"n", 16}}.dump(), jsonField);
+  std::vector<std::unique_ptr<TestClient>> clients;
+  clients.push_back(std::make_unique<TestClient>(server->port()));
+  clients.back()->send(request);
+  ASSERT_TRUE(eventually([&] { return engine.submitted() == 16; }));
+  TestClient second(server->port());
+  second.send(request);
+  ReadAnswer answer = second.read();
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.field("Retry-After"), "1");
+  EXPECT_EQ(errorOf(answer)["message"], "too many bytes of requests at once");
+  EXPECT_EQ(engine.submitted(), 16u);
+  clients.clear(); // gives back their bytes
+  std::vector<std::unique_ptr<TestClient>> late;
+  EXPECT_TRUE(eventually([&] {
+    late.push_back(std::make_unique<TestClient>(server->port()));
+    late.back()->send(request);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return engine.submitted() > 16;
+  }));
+}
+
 TEST_F(ErrorsTest, TooLargeIs413InTheApisFormat) {
   options.maxBodyBytes = 1000;
   start();
