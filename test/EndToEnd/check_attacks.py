@@ -209,11 +209,63 @@ def one_that_asks_for_all(server, bystander):
     all_at_once(3, ask, bystander)
 
 
+def send_completion(connection, **parameters):
+    body = json.dumps({"prompt": "A", "ignore_eos": True, **parameters})
+    connection.sendall(header_of("/v1/completions", len(body)) + body.encode())
+
+
+@attacked
+def long_ones_in_all_slots(server, bystander):
+    """They take turns with short ones, of which two always wait or run."""
+    with attacking_sockets(server, 4) as held:
+        for each in held:
+            send_completion(each, n=32, max_tokens=400)
+        def ask(_):
+            return [server.complete("A pass", max_tokens=8, ignore_eos=True)
+                    for _ in range(40)]
+        begun = time.monotonic()
+        answers = all_at_once(2, ask, bystander)
+        took = time.monotonic() - begun
+        check(all(each == answers[0][0] for some in answers for each in some),
+              "not the same text", answers)
+        running = server.metrics()["num_requests_running"]
+        check(running > 2, "the long ones have ended before", running)
+    return f"80 short ones in {took:.1f} s"
+
+
+@attacked
+def requests_in_all_places(server, bystander):
+    """As many as there may be connections; half of them are taken."""
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    with attacking_sockets(server, min(2100, files - 200)) as held:
+        for each in held:
+            with contextlib.suppress(OSError):  # refused
+                send_completion(each, max_tokens=400)
+        look_for(1, bystander)
+        check(server.get("/health").status == 200, "no health")
+        check(server.complete("A", max_tokens=1), "no place for a request")
+
+
+@attacked
+def watchers_in_all_places(server, bystander):
+    """More than there may be, of the server's state."""
+    with attacking_sockets(server, 80) as held:
+        for each in held:
+            each.sendall(b"GET /status/events HTTP/1.1\r\n"
+                         b"Host: localhost\r\n\r\n")
+        look_for(1, bystander)
+        with contextlib.closing(server.connect()) as connection:
+            connection.request("GET", "/status/events")
+            check(connection.getresponse().status == 200, "may not watch")
+
+
 CASES = [repetitions_within_repetitions, rules_that_double,
          large_grammars_again_and_again, schemas_that_compare,
          clients_that_leave_their_grammars, connections_that_say_nothing,
          bodies_that_never_end, answers_that_nobody_reads,
-         bodies_of_small_values, one_that_asks_for_all]
+         bodies_of_small_values, one_that_asks_for_all,
+         long_ones_in_all_slots, requests_in_all_places,
+         watchers_in_all_places]
 
 
 def memory_comes_back(server, before):
