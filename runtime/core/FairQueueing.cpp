@@ -20,6 +20,14 @@ Time FairQueueing::lengthOf(const Tenant &tenant, int64_t work) const {
   return Time(static_cast<int64_t>(double(work) * unit / tenant.terms.weight));
 }
 
+/// Returns the queue priority of the tenant's request at `index`, whose place
+/// is `own`.
+QueuePriority FairQueueing::priorityAt(const Tenant &tenant, Time virtualTime,
+                                       int64_t index,
+                                       const QueuePriority &own) const {
+  return {virtualTime + lengthOf(tenant, index * quantum), own.number};
+}
+
 //===----------------------------------------------------------------------===//
 // Tenants
 //===----------------------------------------------------------------------===//
@@ -88,8 +96,7 @@ QueuePriority FairQueueing::queuePriority(const Place &place) const {
   auto request = tenant.requests.find(place.own);
   assert(request != tenant.requests.end() && "the tenant has no such request");
   const int64_t index = std::distance(tenant.requests.begin(), request);
-  return {times.of(place.tenant) + lengthOf(tenant, index * quantum),
-          place.own.number};
+  return priorityAt(tenant, times.of(place.tenant), index, place.own);
 }
 
 void FairQueueing::visitRunning(
@@ -104,7 +111,7 @@ void FairQueueing::visitRunning(
   for (auto at = tenant.requests.begin(); left > 0; ++at, ++index) {
     if (!at->second)
       continue;
-    visit({virtualTime + lengthOf(tenant, index * quantum), at->first.number});
+    visit(priorityAt(tenant, virtualTime, index, at->first));
     --left;
   }
 }
@@ -117,8 +124,8 @@ std::optional<QueuePriority> FairQueueing::lastWaiting(
     int64_t index = std::ssize(tenant.requests);
     for (auto at = tenant.requests.rbegin(); at != tenant.requests.rend();
          ++at) {
-      const QueuePriority here{
-          virtualTime + lengthOf(tenant, --index * quantum), at->first.number};
+      const QueuePriority here =
+          priorityAt(tenant, virtualTime, --index, at->first);
       if (at->second || !isCandidate(here.number))
         continue;
       if (!last || *last < here)
@@ -146,9 +153,8 @@ void FairQueueing::pushCursor(Cursor cursor) {
     ++cursor.index;
   if (cursor.request == requests.end() || cursor.tenant->isCapped())
     return;
-  cursor.queuePriority = {cursor.virtualTime +
-                              lengthOf(*cursor.tenant, cursor.index * quantum),
-                          cursor.request->first.number};
+  cursor.queuePriority = priorityAt(*cursor.tenant, cursor.virtualTime,
+                                    cursor.index, cursor.request->first);
   walk.push_back(cursor);
   std::ranges::push_heap(walk, comesLater);
 }

@@ -67,6 +67,10 @@ public:
   /// O(tenants) once a quantum.
   bool charge(TenantNumber tenant, int64_t work);
 
+  /// Returns how far one request of the tenant is behind the next. O(1).
+  Time distance(TenantNumber tenant) const {
+    return lengthOf(tenants.at(tenant), quantum);
+  }
   /// Returns a request's queue priority. O(requests of the tenant).
   QueuePriority queuePriority(const Place &place) const;
   /// Calls `visit` for each running request of the tenant with its queue
@@ -120,6 +124,8 @@ private:
   };
 
   Time lengthOf(const Tenant &tenant, int64_t work) const;
+  QueuePriority priorityAt(const Tenant &tenant, Time virtualTime,
+                           int64_t index, const QueuePriority &own) const;
   void updateState(TenantNumber number, const Tenant &tenant);
   void pushCursor(Cursor cursor);
 

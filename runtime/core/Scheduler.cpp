@@ -21,9 +21,11 @@ Expected<Scheduler> Scheduler::create(Head head,
                    " requests is not between 0 and ", max);
   if (limits.queueTimeout.count() < 0 || limits.priorityStep.count() < 0)
     return failure("scheduler: a time is negative");
-  if (limits.fairQuantum < 1 || limits.fairQuantum > max)
+  // So that virtual times do not overflow at the least weight.
+  constexpr int64_t maxQuantum = 1 << 16;
+  if (limits.fairQuantum < 1 || limits.fairQuantum > maxQuantum)
     return failure("scheduler: a fair quantum of ", limits.fairQuantum,
-                   " units of work is not between 1 and ", max);
+                   " units of work is not between 1 and ", maxQuantum);
   return Scheduler(std::move(head), limits);
 }
 
@@ -229,6 +231,7 @@ void Scheduler::takeHeadEvents(Time now) {
     Known &request = *inSlot[event.request];
     request.speculation += event.counters;
     stopRunning(request);
+    request.gaveWay = admitting && *admitting != request.place.tenant;
     fairness.setRunning(request.place, false);
     updateQueuePriorities(request.place.tenant);
     join(request, std::move(event.spec));
@@ -319,8 +322,10 @@ void Scheduler::chargeWork(Known &request, int64_t atLeast) {
     return;
   const int64_t work = workOf(sent, request.promptTokens) -
                        workOf(request.charged, request.promptTokens);
+  const bool stayed = request.charged < request.staysUntil;
   request.charged = sent;
-  if (fairness.charge(request.place.tenant, work))
+  const bool stays = sent < request.staysUntil;
+  if (fairness.charge(request.place.tenant, work) || stayed != stays)
     updateQueuePriorities(request.place.tenant);
 }
 
@@ -332,12 +337,21 @@ void Scheduler::chargeRunning() {
       chargeWork(*request, rowsAtOnce);
 }
 
+/// Returns the queue priority of a running request whose fair one is `fair`.
+QueuePriority Scheduler::priorityOfRunning(const Known &request,
+                                           const QueuePriority &fair) const {
+  return request.charged < request.staysUntil
+             ? QueuePriority{Time::min(), fair.number}
+             : fair;
+}
+
 /// Updates the queue priorities of a tenant's running requests. Those of
 /// waiting requests are computed when they are needed.
 void Scheduler::updateQueuePriorities(TenantNumber tenant) {
   bool anyChanged = false;
-  fairness.visitRunning(tenant, [&](const QueuePriority &queuePriority) {
-    Known &request = known.at(queuePriority.number);
+  fairness.visitRunning(tenant, [&](const QueuePriority &fair) {
+    Known &request = known.at(fair.number);
+    const QueuePriority queuePriority = priorityOfRunning(request, fair);
     if (request.queuePriority == queuePriority)
       return;
     request.queuePriority = queuePriority;

@@ -25,9 +25,12 @@
 // pages would starve. If too many requests wait, the last one in this order
 // that has not started is refused, whether that is the newcomer or one that
 // waits. A running request is preempted for an earlier request only if that
-// makes enough room. A newcomer preempts no request once too many requests are
-// queued or preempted, so that the number of requests that have started stays
-// bounded.
+// makes enough room and it is a quantum later or more, so that two do not take
+// each other's place by turns. One that has lost its pages so, and computes
+// again what was in them, is not preempted for other tenants until it has gone
+// on for as many rows. A newcomer preempts no request once too many requests
+// are queued or preempted, so that the number of requests that have started
+// stays bounded.
 //
 // Equal prefixes. A request does not compute a prefix that a running request is
 // computing just now. It waits until those pages are pinned and begins with
@@ -193,6 +196,11 @@ private:
     int64_t promptTokens = 0;
     /// Positions that the tenant has been charged for, or did not have to be.
     int64_t charged = 0;
+    /// Whether it was preempted for another tenant's request.
+    bool gaveWay = false;
+    /// Until so many positions are charged, it gives way to no other tenant: it
+    /// goes on for as long as it had to compute again what it had lost.
+    int64_t staysUntil = 0;
     Time came{0};
     std::optional<Time> started;
     std::optional<RequestId> slot; ///< the slot of a running request
@@ -215,6 +223,8 @@ private:
 
   Scheduler(Head head, const SchedulerLimits &limits);
   void updateQueuePriorities(TenantNumber tenant);
+  QueuePriority priorityOfRunning(const Known &request,
+                                  const QueuePriority &fair) const;
   void chargeWork(Known &request, int64_t atLeast);
   void chargeRunning();
   void join(Known &request, RequestSpec spec);
@@ -229,20 +239,19 @@ private:
   void admitWaiting(Time now);
   void walkThroughQueue(std::optional<Handover> &changed, Time now);
   bool waitsForPrefix(Waiting &request, const std::optional<Handover> &changed);
-  std::optional<RequestId> admit(Known &request,
-                                 const QueuePriority &queuePriority,
+  std::optional<RequestId> admit(Known &request, const QueuePriority &spared,
                                  const HeadClaims &claims, Time now);
-  void run(Known &request, const QueuePriority &queuePriority, RequestId slot,
-           Time now);
+  void run(Known &request, RequestId slot, Time now);
   void stopAwaiting(Known &request);
   void makeWayFor(const QueuePriority &newcomer, Time now);
   bool evictLast(RequestNumber newcomer, Time now);
   int64_t queued() const;
   int64_t maxWaiting() const;
   int64_t freeSlots() const;
-  bool canHaveSlot(const QueuePriority &queuePriority,
-                   const HeadClaims &claims) const;
-  QueuePriority lastToStay(bool started, const QueuePriority &queuePriority);
+  QueuePriority lastSpared(const Known &request,
+                           const QueuePriority &queuePriority) const;
+  bool canHaveSlot(const QueuePriority &spared, const HeadClaims &claims) const;
+  QueuePriority lastToStay(bool started, const QueuePriority &spared);
   void reportEnd(RequestNumber number, FinishReason reason, Time now);
 
   Head head;
@@ -251,8 +260,9 @@ private:
 
   RequestNumber next = 0;
   FairQueueing fairness;
-  int64_t waiting = 0;      ///< newcomers and preempted requests
-  int64_t preemptedNow = 0; ///< of these, preempted requests
+  std::optional<TenantNumber> admitting; ///< whose request others give way to
+  int64_t waiting = 0;                   ///< newcomers and preempted requests
+  int64_t preemptedNow = 0;              ///< of these, preempted requests
   /// The first request without room. It and the requests after it need not be
   /// looked at before something changes.
   std::optional<RequestNumber> stuck;

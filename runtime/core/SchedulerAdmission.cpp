@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 #include <utility>
 
 namespace sluice {
@@ -52,7 +53,8 @@ void Scheduler::walkThroughQueue(std::optional<Handover> &changed, Time now) {
     Known &request = known.at(first->number);
     if (!request.waiting) // a newcomer that has not joined the queue yet
       continue;
-    if (!canHaveSlot(*first, claims)) {
+    const QueuePriority spared = lastSpared(request, *first);
+    if (!canHaveSlot(spared, claims)) {
       stuck = first->number;
       return;
     }
@@ -67,8 +69,8 @@ void Scheduler::walkThroughQueue(std::optional<Handover> &changed, Time now) {
       ++claims.slots;
       // One page more is for the request admitted in its place to grow into.
       claims.pages += waits.awaits->rest + 1;
-    } else if (auto slot = admit(request, *first, claims, now)) {
-      run(request, *first, *slot, now);
+    } else if (auto slot = admit(request, spared, claims, now)) {
+      run(request, *slot, now);
       if (awaited)
         changed = {*awaited, head.inherit(*slot, *awaited)};
       takeHeadEvents(now);
@@ -79,13 +81,22 @@ void Scheduler::walkThroughQueue(std::optional<Handover> &changed, Time now) {
   }
 }
 
+/// Returns the queue priority after which running requests may be preempted for
+/// the request: they are at least as far behind it as the next one of its
+/// tenant.
+QueuePriority Scheduler::lastSpared(const Known &request,
+                                    const QueuePriority &queuePriority) const {
+  return {queuePriority.at + fairness.distance(request.place.tenant) - Time(1),
+          std::numeric_limits<int64_t>::max()};
+}
+
 /// Returns whether there is a slot beside the claimed ones that is free or
-/// belongs to a request with a later queue priority.
-bool Scheduler::canHaveSlot(const QueuePriority &queuePriority,
+/// belongs to a request after `spared`.
+bool Scheduler::canHaveSlot(const QueuePriority &spared,
                             const HeadClaims &claims) const {
   int64_t lacking = claims.slots + 1 - freeSlots();
-  return lacking <= 0 || (lacking <= std::ssize(runs) &&
-                          queuePriority < *(runs.end() - lacking));
+  return lacking <= 0 ||
+         (lacking <= std::ssize(runs) && spared < *(runs.end() - lacking));
 }
 
 /// Returns whether the request waits for a prefix. After a handover the request
@@ -96,6 +107,13 @@ bool Scheduler::waitsForPrefix(Waiting &request,
   std::optional<ComingPrefix> &awaits = request.awaits;
   if (!request.mayAwait)
     return false;
+  // The other one may have moved back since, if it is of another tenant. Then
+  // it does not compute the prefix first any more.
+  if (awaits) {
+    const Known *from = inSlot[static_cast<size_t>(awaits->from)];
+    if (from && request.spec.queuePriority < from->queuePriority)
+      awaits.reset();
+  }
   if (awaits && head.await(*awaits))
     return true;
   if (awaits && changed && changed->gone.from == awaits->from &&
@@ -117,22 +135,19 @@ bool Scheduler::waitsForPrefix(Waiting &request,
 }
 
 /// Returns the queue priority after which running requests may be preempted for
-/// a request: its own, or a later one if too many requests would be preempted.
+/// a request: `spared`, or a later one if too many requests would be preempted.
 /// `started`: whether that request was preempted itself.
-QueuePriority Scheduler::lastToStay(bool started,
-                                    const QueuePriority &queuePriority) {
+QueuePriority Scheduler::lastToStay(bool started, const QueuePriority &spared) {
   int64_t max =
       std::max<int64_t>(maxWaiting() - preemptedNow - queued() + 1, started);
-  tooManyWait =
-      max < std::ssize(runs) && queuePriority < *(runs.end() - max - 1);
-  return tooManyWait ? *(runs.end() - max - 1) : queuePriority;
+  tooManyWait = max < std::ssize(runs) && spared < *(runs.end() - max - 1);
+  return tooManyWait ? *(runs.end() - max - 1) : spared;
 }
 
 /// Admits the waiting request to a slot, if necessary by preempting requests
-/// with a later queue priority. Returns nothing, and preempts nobody, if there
-/// is no room.
+/// after `spared`. Returns nothing, and preempts nobody, if there is no room.
 std::optional<RequestId> Scheduler::admit(Known &request,
-                                          const QueuePriority &queuePriority,
+                                          const QueuePriority &spared,
                                           const HeadClaims &claims, Time now) {
   RequestSpec &spec = request.waiting->spec;
   std::optional<QueuePriority>
@@ -144,30 +159,31 @@ std::optional<RequestId> Scheduler::admit(Known &request,
     if (!slot || *slot)
       return slot ? *slot : std::nullopt;
     if (!stays) {
-      stays = lastToStay(request.started.has_value(), queuePriority);
+      stays = lastToStay(request.started.has_value(), spared);
       if (runs.empty() || runs.back() <= *stays ||
           !head.fitsWithout(*stays, spec, claims))
         return std::nullopt;
     }
     if (!head.preemptLast(*stays, now))
       return std::nullopt;
+    admitting = request.place.tenant;
     takeHeadEvents(now);
+    admitting.reset();
   }
 }
 
 /// Notes that a waiting request runs in `slot`.
-void Scheduler::run(Known &request, const QueuePriority &queuePriority,
-                    RequestId slot, Time now) {
+void Scheduler::run(Known &request, RequestId slot, Time now) {
   request.waiting.reset();
   --waiting;
   request.slot = request.lastSlot = slot;
-  request.queuePriority = queuePriority;
   if (auto until = std::exchange(request.startsUntil, std::nullopt))
     alarms.erase({*until, request.number()});
   inSlot[slot] = &request;
-  runs.insert(std::ranges::upper_bound(runs, queuePriority), queuePriority);
   const int64_t cached =
       head.ledger().prefixPages(slot) * CachePages::pageTokens;
+  if (std::exchange(request.gaveWay, false) && cached < request.charged)
+    request.staysUntil = 2 * request.charged - cached;
   request.charged = std::max(request.charged, cached);
   if (request.started) {
     --preemptedNow;
@@ -175,6 +191,12 @@ void Scheduler::run(Known &request, const QueuePriority &queuePriority,
     request.started = now;
     request.cachedTokens = cached;
   }
+  // Since it was looked at, the tenant may have been charged for others.
+  request.queuePriority =
+      priorityOfRunning(request, fairness.queuePriority(request.place));
+  runs.insert(std::ranges::upper_bound(runs, request.queuePriority),
+              request.queuePriority);
+  head.setQueuePriority(slot, request.queuePriority);
   fairness.setRunning(request.place, true);
 }
 

@@ -21,8 +21,10 @@ void VirtualTimes::setState(TenantNumber number, State state) {
   const State before = std::exchange(tenant.state, state);
   presentNow += (state != State::Away) - (before != State::Away);
   waitingNow += (state == State::Waiting) - (before == State::Waiting);
-  if (state == State::Waiting && before != State::Waiting)
-    raise(number, tenant);
+  if (state == State::Waiting && before != State::Waiting) {
+    reach(number);
+    tenant.at = std::max(tenant.at, reached);
+  }
   if (state != State::Away)
     return;
   // If nobody waits, what the tenant has had was no loss to others, so nobody
@@ -35,14 +37,18 @@ void VirtualTimes::setState(TenantNumber number, State state) {
 void VirtualTimes::advance(TenantNumber number, Time amount) {
   Tenant &tenant = tenants.at(number);
   tenant.at += amount;
-  if (tenant.state != State::Waiting)
-    raise(number, tenant);
+  if (tenant.state == State::Waiting)
+    return;
+  reach(number);
+  tenant.at = std::max(tenant.at, reached);
 }
 
-void VirtualTimes::raise(TenantNumber number, Tenant &tenant) {
+/// Advances `reached` to where the others are, and forgets those away whom they
+/// have reached.
+void VirtualTimes::reach(TenantNumber besides) {
   std::optional<Time> least, greatest;
   for (const auto &[other, each] : tenants) {
-    if (other == number || each.state == State::Away)
+    if (other == besides || each.state == State::Away)
       continue;
     greatest = std::max(greatest.value_or(each.at), each.at);
     if (each.state == State::Waiting)
@@ -50,7 +56,6 @@ void VirtualTimes::raise(TenantNumber number, Tenant &tenant) {
   }
   const std::optional<Time> &now = least ? least : greatest;
   reached = std::max(reached, now.value_or(reached));
-  tenant.at = std::max(tenant.at, reached);
   forgetAway();
 }
 

@@ -12,11 +12,12 @@
 // Models", OSDI 2024, algorithm 2; start-time fair queueing: Goyal, Vin, Cheng,
 // SIGCOMM 1996).
 //
-// No credit. Only a tenant that has to wait falls behind the others. The
-// virtual time of any other is raised, when it advances and when the tenant
-// begins to wait, to the least one of those that wait, or to the greatest one
-// of all if none waits. The virtual time of a tenant that has gone away is kept
-// until the others have reached it.
+// No credit. Only a tenant that has to wait falls behind the others. A tenant
+// that begins to wait does so with those that wait already: its virtual time is
+// raised to the least one of theirs. If nobody else waits, it is raised to the
+// greatest one of all. The same happens whenever the virtual time of a tenant
+// that does not wait advances. The virtual time of a tenant that has gone away
+// is kept until the others have reached it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,7 +64,7 @@ private:
     State state = State::Away;
   };
 
-  void raise(TenantNumber number, Tenant &tenant);
+  void reach(TenantNumber besides);
   void forgetAway();
 
   std::unordered_map<TenantNumber, Tenant> tenants;

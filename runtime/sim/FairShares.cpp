@@ -12,8 +12,7 @@
 using namespace sluice;
 using namespace sluice::sim;
 
-FairShares::FairShares(int64_t slots, int64_t prefillRows, int64_t quantum)
-    : slots(slots), prefillRows(prefillRows), quantum(quantum) {}
+FairShares::FairShares(const Limits &limits) : limits(limits) {}
 
 void FairShares::submit(RequestNumber number, const ScheduledRequest &request) {
   requests[number] = {request.spec.tenant, std::ssize(request.spec.prompt)};
@@ -43,7 +42,7 @@ void FairShares::add(const Request &request, int64_t work) {
 void FairShares::lookIntoSlots(const Scheduler &scheduler) {
   for (auto &[number, tenant] : tenants)
     tenant.running = 0;
-  for (RequestId slot = 0; slot < slots; ++slot) {
+  for (RequestId slot = 0; slot < limits.slots; ++slot) {
     std::optional<RequestNumber> number = scheduler.requestIn(slot);
     if (!number)
       continue;
@@ -58,13 +57,16 @@ void FairShares::lookIntoSlots(const Scheduler &scheduler) {
 
 /// Returns what `other` may get more than `one`, which waits. A tenant's
 /// requests are a quantum apart, so the first one that waits is `slots` quanta
-/// behind the tenant's virtual time at most. The other tenant runs a quantum
-/// until its own advances, and a step goes to its end.
+/// behind the tenant's virtual time at most, and takes the place of one that is
+/// a quantum later. The other tenant runs a quantum until its own virtual time
+/// advances, and a step goes to its end. And requests that had to compute again
+/// what they lost go on for as long.
 double FairShares::bound(const Tenant &one, const Tenant &other) const {
-  const double quanta = double(quantum) * double(slots + 1);
-  const double steps = double(prefillRows + 32 * slots);
-  return (quanta + steps) / one.terms.weight +
-         (double(2 * quantum) + steps) / other.terms.weight;
+  const int64_t quanta = limits.quantum * (limits.slots + 2);
+  const int64_t steps = limits.prefillRows + 32 * limits.slots;
+  const int64_t goingOn = 2 * limits.rowsLost * limits.slots;
+  return double(quanta + steps) / one.terms.weight +
+         double(2 * limits.quantum + steps + goingOn) / other.terms.weight;
 }
 
 Status FairShares::check(TenantNumber number, Tenant &tenant) {

@@ -25,9 +25,13 @@ namespace sluice::sim {
 /// Thread-compatible.
 class FairShares {
 public:
-  /// `slots` and `prefillRows` are those of HeadLimits, `quantum` is that of
-  /// SchedulerLimits.
-  FairShares(int64_t slots, int64_t prefillRows, int64_t quantum);
+  struct Limits {
+    int64_t slots = 1;       ///< HeadLimits::requests
+    int64_t prefillRows = 0; ///< HeadLimits::prefillRows
+    int64_t quantum = 1;     ///< SchedulerLimits::fairQuantum
+    int64_t rowsLost = 0;    ///< by a request that is preempted, at most
+  };
+  explicit FairShares(const Limits &limits);
 
   /// Notes that the scheduler has accepted a request.
   void submit(RequestNumber number, const ScheduledRequest &request);
@@ -64,7 +68,7 @@ private:
   double bound(const Tenant &one, const Tenant &other) const;
   Status check(TenantNumber number, Tenant &tenant);
 
-  int64_t slots, prefillRows, quantum;
+  const Limits limits;
   std::map<RequestNumber, Request> requests;
   std::map<TenantNumber, Tenant> tenants;
   double worstSoFar = 0;

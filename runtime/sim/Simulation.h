@@ -78,8 +78,9 @@ struct SimulationConfig {
   /// and Deadlines. They are switched off only to see which other checks find a
   /// fault.
   bool checkOrder = true, checkTurns = true, checkDeadlines = true;
-  /// Whether to check the shares of tenants (FairShares.h). If the requests of
-  /// a tenant can fill the cache, others wait for them longer.
+  /// Whether to check the shares of tenants (FairShares.h). That needs a cache
+  /// with room for all that runs, and requests that wait for no prefix of
+  /// others.
   bool checkShares = false;
 
   /// If messages are lost, head.quiet must be above 0.

@@ -329,8 +329,13 @@ Status Run::buildHead() {
   if (config.checkDeadlines)
     checks.deadlines.emplace(config.scheduler.queueTimeout);
   if (config.checkShares)
-    checks.shares.emplace(limits.requests, limits.prefillRows,
-                          config.scheduler.fairQuantum);
+    checks.shares.emplace(FairShares::Limits{
+        .slots = limits.requests,
+        .prefillRows = limits.prefillRows,
+        .quantum = config.scheduler.fairQuantum,
+        // Pages that are shared stay in the cache, except the last one.
+        .rowsLost = limits.sharesPrefixes ? CachePages::pageTokens
+                                          : limits.contextLength});
   head = std::make_unique<SimHead>(world, scheduler.take(), config.headDecision,
                                    std::move(outputs), std::move(checks));
   head->play(config.requests);

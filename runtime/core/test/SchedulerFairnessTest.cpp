@@ -122,6 +122,20 @@ TEST_F(SchedulerFairnessTest, TenantsTakeTurnsOfAQuantum) {
   s.check();
 }
 
+/// Two tenants with half of the slots each do not take each other's places at
+/// every quantum.
+TEST_F(SchedulerFairnessTest, EqualTenantsLeaveEachOtherAlone) {
+  s.queue.fairQuantum = 64;
+  std::vector<RequestNumber> first = flood(1, 8, 400);
+  std::vector<RequestNumber> second = flood(2, 8, 400);
+  while (tokensOf(first) + tokensOf(second) < 1200)
+    s.run(s.now + ms(10));
+  EXPECT_NEAR(double(tokensOf(first)) / double(tokensOf(second)), 1, 0.2);
+  EXPECT_LE(s.scheduler->preemptions(), 2);
+  s.runAll();
+  s.check();
+}
+
 /// A prompt that takes longer than a turn gets done, though each turn begins
 /// with what the last one had computed.
 TEST_F(SchedulerFairnessTest, LongPromptsGetDoneTurnByTurn) {

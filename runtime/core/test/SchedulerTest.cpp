@@ -37,7 +37,7 @@ TEST(SchedulerTest, RefusesLimitsOutOfRange) {
             "scheduler: a time is negative");
   EXPECT_EQ(status({.fairQuantum = 0}),
             "scheduler: a fair quantum of 0 units of work is not between 1 and "
-            "16777216");
+            "65536");
 }
 
 TEST(SchedulerTest, TheQueueIsBounded) {
