@@ -244,6 +244,8 @@ ApiExpected<GrammarSource> openai::readConstraint(const ordered_json &body,
   reader.readChoice(fields, "guided_choice");
   if (reader.error)
     return *reader.error;
-  reader.source.scope = budget.scope;
+  // Any JSON object is a grammar without anything of a user.
+  if (reader.source.kind != Kind::JsonObject)
+    reader.source.scope = budget.scope;
   return std::move(reader.source);
 }

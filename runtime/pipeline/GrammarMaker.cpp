@@ -13,9 +13,9 @@
 #include "runtime/grammar/GrammarCache.h"
 #include "runtime/grammar/GrammarLimits.h"
 #include "runtime/grammar/GrammarState.h"
-#include "runtime/pipeline/Clock.h"
 
 #include <algorithm>
+#include <ctime>
 
 using namespace sluice;
 using namespace sluice::pipeline;
@@ -27,6 +27,14 @@ constexpr size_t maskCacheBytes = size_t(8) << 20;
 /// The work spent on a grammar's first mask in advance. A request that needs
 /// more waits for it alone.
 constexpr size_t firstMaskSteps = size_t(1) << 20;
+
+/// The time that the processor has spent on this thread.
+WorkMeter::Clock::time_point threadTime() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return WorkMeter::Clock::time_point(std::chrono::seconds(time.tv_sec) +
+                                      std::chrono::nanoseconds(time.tv_nsec));
+}
 
 } // namespace
 
@@ -82,7 +90,7 @@ std::shared_ptr<WantedGrammar> GrammarMaker::make(const GrammarSource &source,
   std::shared_ptr<WantedGrammar> wanted;
   {
     std::lock_guard lock(mutex);
-    if ((wanted = find(source)))
+    if ((wanted = find(source, tenant)))
       return wanted;
     wanted = std::make_shared<WantedGrammar>(source, tenant);
     times.setState(tenant, VirtualTimes::State::Waiting);
@@ -93,7 +101,8 @@ std::shared_ptr<WantedGrammar> GrammarMaker::make(const GrammarSource &source,
 }
 
 /// Returns the grammar if it is kept, in progress or queued; else null.
-std::shared_ptr<WantedGrammar> GrammarMaker::find(const GrammarSource &source) {
+std::shared_ptr<WantedGrammar> GrammarMaker::find(const GrammarSource &source,
+                                                  TenantNumber tenant) {
   auto is = [&](const std::shared_ptr<WantedGrammar> &each) {
     return each && each->source == source;
   };
@@ -104,11 +113,25 @@ std::shared_ptr<WantedGrammar> GrammarMaker::find(const GrammarSource &source) {
   for (const Worker *worker : {&quick, &slow})
     if (is(worker->current))
       return worker->current;
-  for (const Queued &each : queue)
+  for (Queued &each : queue)
     if (std::shared_ptr<WantedGrammar> waiting = each.wanted.lock();
-        is(waiting))
+        is(waiting)) {
+      join(each, *waiting, tenant);
       return waiting;
+    }
   return nullptr;
+}
+
+/// Lets a queued grammar have the turn of another tenant that wants it too, if
+/// that one has had less.
+void GrammarMaker::join(Queued &queued, WantedGrammar &wanted,
+                        TenantNumber tenant) {
+  const TenantNumber before = wanted.tenant;
+  times.setState(tenant, VirtualTimes::State::Waiting);
+  if (times.of(tenant) <= times.of(before))
+    queued.tenant = wanted.tenant = tenant;
+  updateState(tenant);
+  updateState(before);
 }
 
 void GrammarMaker::hurry(WantedGrammar &wanted) {
@@ -185,13 +208,18 @@ void GrammarMaker::run(Worker &worker) {
     if (closed)
       return;
     WantedGrammar &wanted = *worker.current;
-    lock.unlock();
-    const Time began = now();
-    WorkMeter meter(work, [&] { return isUnwanted(worker); });
-    Made made = guarded([&] { return makeNow(wanted.source, meter); });
-    lock.lock();
     const TenantNumber tenant = wanted.tenant;
-    times.advance(tenant, now() - began);
+    lock.unlock();
+    Status ready = guarded([&] { return needTrie(); });
+    const auto began = threadTime();
+    WorkMeter meter(
+        work, [&] { return isUnwanted(worker); },
+        worker.isSlow ? WorkMeter::Clock::now : threadTime);
+    Made made = ready.ok()
+                    ? guarded([&] { return makeNow(wanted.source, meter); })
+                    : Made(ready);
+    lock.lock();
+    times.advance(tenant, threadTime() - began);
     const bool isTooLong =
         !worker.isSlow && meter.end() == WorkMeter::End::Time;
     wanted.isLong |= isTooLong;
@@ -212,30 +240,48 @@ void GrammarMaker::publish(Worker &worker, Made made,
   if (onMade)
     onMade();
   lock.lock();
-  insist(lock, [&] { keep(worker.current); });
+  std::list<std::shared_ptr<WantedGrammar>> dropped;
+  insist(lock, [&] { dropped = keep(worker.current); });
+  lock.unlock();
+  dropped.clear(); // large data; others need not wait for the mutex meanwhile
+  lock.lock();
 }
 
-/// Keeps a made grammar for later requests.
-void GrammarMaker::keep(const std::shared_ptr<WantedGrammar> &wanted) {
+/// Keeps a made grammar for later requests. Returns those that are not kept any
+/// more.
+std::list<std::shared_ptr<WantedGrammar>>
+GrammarMaker::keep(const std::shared_ptr<WantedGrammar> &wanted) {
+  auto bytesOf = [](const std::shared_ptr<WantedGrammar> &each) {
+    const Made &made = each->get();
+    return each->source.text().size() +
+           (made ? (*made)->grammar().bytes() + maskCacheBytes : 0);
+  };
+  std::list<std::shared_ptr<WantedGrammar>> dropped;
+  if (bytesOf(wanted) > limits.keptBytes / 2)
+    return dropped;
   known.push_front(wanted);
   size_t count = 0, bytes = 0;
-  const auto isTooMuch = [&](const std::shared_ptr<WantedGrammar> &each) {
-    bytes += each->source.text().size();
-    if (const Made &made = each->get())
-      bytes += (*made)->grammar().bytes() + maskCacheBytes;
+  auto last = std::ranges::find_if(known, [&](const auto &each) {
+    bytes += bytesOf(each);
     return ++count > limits.kept || bytes > limits.keptBytes;
-  };
-  known.erase(std::ranges::find_if(known, isTooMuch), known.end());
+  });
+  dropped.splice(dropped.end(), known, last, known.end());
+  return dropped;
+}
+
+/// Makes the vocabulary when the first grammar is to be made.
+Status GrammarMaker::needTrie() {
+  if (trie)
+    return {};
+  auto made = makeTrie();
+  if (!made)
+    return made.status().withContext("grammar");
+  trie = made.take();
+  return {};
 }
 
 GrammarMaker::Made GrammarMaker::makeNow(const GrammarSource &source,
                                          WorkMeter &meter) {
-  if (!trie) {
-    auto made = makeTrie();
-    if (!made)
-      return made.status().withContext("grammar");
-    trie = made.take();
-  }
   Expected<grammar::Grammar> rules = compileGrammar(source, meter);
   if (!rules)
     return rules.status().withContext("grammar");

@@ -51,10 +51,10 @@ public:
 private:
   friend class GrammarMaker;
   const GrammarSource source;
-  const TenantNumber tenant; ///< of the first request that wants it
   std::promise<Made> promise;
   const std::shared_future<Made> made = promise.get_future().share();
   // Guarded by the maker's mutex:
+  TenantNumber tenant; ///< of those that want it, the one that had the least
   bool isUrgent = false;
   bool isLong = false; ///< takes too long for the quick thread
 };
@@ -64,18 +64,19 @@ private:
 /// thread more than some milliseconds is left to the slow thread. Both have a
 /// low priority. Each makes first what is urgent, then what belongs to the
 /// tenant for which the least time was spent (VirtualTimes.h), then what is
-/// oldest. So long grammars delay only each other, and those of one tenant not
-/// those of others. A grammar that no request holds any more is not made, or
-/// given up while it is made. Only one thread may use the maker.
+/// oldest. So a grammar waits for the one in progress and for those of tenants
+/// that had less, and not for all that came before it. A grammar that no
+/// request holds any more is not made, or given up while it is made. Only one
+/// thread may use the maker.
 class GrammarMaker {
 public:
   using Made = WantedGrammar::Made;
 
   struct Limits {
-    /// For a grammar on the quick thread.
+    /// The processor's time for a grammar on the quick thread.
     std::chrono::nanoseconds quickTime = std::chrono::milliseconds(20);
     /// How many grammars are kept for later requests, and how much memory they
-    /// take together.
+    /// take together. One that takes more than half of it is not kept.
     size_t kept = 16;
     size_t keptBytes = size_t{256} << 20;
   };
@@ -114,15 +115,19 @@ private:
     std::thread thread = {};
   };
 
-  std::shared_ptr<WantedGrammar> find(const GrammarSource &source);
+  std::shared_ptr<WantedGrammar> find(const GrammarSource &source,
+                                      TenantNumber tenant);
+  void join(Queued &queued, WantedGrammar &wanted, TenantNumber tenant);
   void run(Worker &worker);
   bool takeNext(Worker &worker);
   void removeUnwanted();
   void updateState(TenantNumber tenant);
   bool isUnwanted(const Worker &worker);
+  Status needTrie();
   Made makeNow(const GrammarSource &source, WorkMeter &meter);
   void publish(Worker &worker, Made made, std::unique_lock<std::mutex> &lock);
-  void keep(const std::shared_ptr<WantedGrammar> &wanted);
+  std::list<std::shared_ptr<WantedGrammar>>
+  keep(const std::shared_ptr<WantedGrammar> &wanted);
 
   const Limits limits;
   MakeTokenTrie makeTrie;

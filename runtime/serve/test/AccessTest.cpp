@@ -201,6 +201,21 @@ TEST_F(AccessTest, KeysAndSaltsShareNoPrefixes) {
   EXPECT_NE(scopeOf("two", salted), scopeOf("one", salted));
 }
 
+TEST_F(AccessTest, KeysOfOneTenantShareAllThatIsCached) {
+  engine.answerAll("ok");
+  options.apiKeys = {"one", "two"};
+  options.sharesAmongKeys = true;
+  start();
+  for (const char *key : {"one", "two"})
+    post("/v1/completions", {{"prompt", "p"}, {"grammar", "root ::= \"ok\""}},
+         std::string("Authorization: Bearer ") + key + "\r\n");
+  ASSERT_EQ(engine.submitted(), 2u);
+  const RequestSpec one = engine.request(0).spec, two = engine.request(1).spec;
+  EXPECT_EQ(one.prefixScope, two.prefixScope);
+  EXPECT_EQ(one.grammar, two.grammar);
+  EXPECT_NE(one.tenant, two.tenant); // their shares are their own
+}
+
 TEST_F(AccessTest, KeysShareNoGrammars) {
   engine.answerAll("ok");
   options.apiKeys = {"one", "two"};
@@ -216,10 +231,13 @@ TEST_F(AccessTest, KeysShareNoGrammars) {
   const json gbnf = {{"prompt", "p"}, {"grammar", "root ::= \"ok\""}};
   const json chat = {{"messages", {{{"role", "user"}, {"content", "c"}}}},
                      {"response_format", {{"type", "json_object"}}}};
+  const json schema = {{"prompt", "p"}, {"json_schema", {{"const", 1}}}};
   const uint64_t own = scopeOf("one", "/v1/completions", gbnf);
   EXPECT_NE(own, 0u);
-  EXPECT_EQ(scopeOf("one", "/v1/chat/completions", chat), own);
+  EXPECT_EQ(scopeOf("one", "/v1/completions", schema), own);
   EXPECT_NE(scopeOf("two", "/v1/completions", gbnf), own);
+  // In this one is nothing of a user.
+  EXPECT_EQ(scopeOf("one", "/v1/chat/completions", chat), 0u);
 }
 
 /// It also reads no body of a request to an unknown path.
