@@ -29,9 +29,8 @@ bool hasHalfInstructions() {
 /// Both functions convert as many numbers as fit in whole vectors and return
 /// that count. Their bits are those of floatToHalf() and halfToFloat(), except
 /// for signalling NaNs, which become quiet.
-__attribute__((target("avx,f16c"))) int64_t encodeHalfVectors(const float *src,
-                                                              uint8_t *dst,
-                                                              int64_t count) {
+__attribute__((target("avx,f16c"))) int64_t
+encodeHalfVectors(const float *src, uint8_t *dst, int64_t count) {
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
     __m128i halves =
@@ -130,4 +129,29 @@ void sluice::decodeActivations(ActivationFormat format, const uint8_t *src,
   case ActivationFormat::F16:
     return decodeHalves(src, dst, count);
   }
+}
+
+/// Returns whether no exponent has all its bits set.
+template <typename Bits>
+static bool areFinite(const uint8_t *src, int64_t count, Bits exponent) {
+  bool all = true;
+  for (int64_t i = 0; i < count; ++i) {
+    Bits bits;
+    std::memcpy(&bits, src + i * int64_t(sizeof bits), sizeof bits);
+    all &= (bits & exponent) != exponent;
+  }
+  return all;
+}
+
+bool sluice::areFinite(ActivationFormat format, const uint8_t *src,
+                       int64_t count) {
+  switch (format) {
+  case ActivationFormat::F32:
+    return ::areFinite<uint32_t>(src, count, 0x7f800000);
+  case ActivationFormat::BF16:
+    return ::areFinite<uint16_t>(src, count, 0x7f80);
+  case ActivationFormat::F16:
+    break;
+  }
+  return ::areFinite<uint16_t>(src, count, 0x7c00);
 }

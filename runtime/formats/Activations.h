@@ -37,6 +37,10 @@ void encodeActivations(ActivationFormat format, const float *src, uint8_t *dst,
 void decodeActivations(ActivationFormat format, const uint8_t *src, float *dst,
                        int64_t count);
 
+/// Returns whether none of the numbers that encodeActivations() wrote is a NaN
+/// or an infinity.
+bool areFinite(ActivationFormat format, const uint8_t *src, int64_t count);
+
 } // namespace sluice
 
 #endif // SLUICE_RUNTIME_FORMATS_ACTIVATIONS_H

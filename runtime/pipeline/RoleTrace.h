@@ -65,6 +65,10 @@ public:
         {waits.barriers, waits.layers, waits.mean.count(),
          waits.longest.count()});
   }
+  void notFinite(const Row &row, trace::RowPlace place) {
+    add(trace::Kind::NotFinite, now(), Time(0),
+        {row.request, row.node, row.position, int64_t(place)});
+  }
   void message(Time at, int64_t peer, int64_t bytes, int64_t rows,
                uint64_t step) {
     add(trace::Kind::Message, at, Time(0), {peer, bytes, rows, int64_t(step)});

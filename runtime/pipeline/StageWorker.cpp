@@ -235,6 +235,7 @@ void StageWorker::findIncoming() {
 /// Computes the step's rows on this machine's device.
 Status StageWorker::computeRows(std::span<const PageCopy> pageCopies) {
   findIncoming();
+  traceIncoming();
   requests.clear();
   for (int32_t row : stage->batch().outputRows())
     requests.push_back(output->requestOf(*stage, row));
@@ -261,7 +262,39 @@ Status StageWorker::computeRows(std::span<const PageCopy> pageCopies) {
   accountWaits();
   if (stage->batch().rows() == 0)
     return {};
-  return output->collect(*stage, *compute);
+  SLUICE_RETURN_IF_ERROR(output->collect(*stage, *compute));
+  traceOutgoing();
+  return {};
+}
+
+/// Records the rows that come in with numbers that are not finite. Rows in the
+/// device's memory are not looked at.
+void StageWorker::traceIncoming() {
+  if (!trace.isOn() || incoming.empty())
+    return;
+  for (size_t row = 0; row < incoming.size(); ++row) {
+    const RowOrigin &origin = stage->origins()[row];
+    const comm::ActivationRows &rows =
+        arrivals[origin.frame - firstArrival].activations;
+    if (!areFinite(rows.format, incoming[row], rows.width))
+      traceNotFinite(stage->rows()[row], trace::RowPlace::ComesIn);
+  }
+}
+
+/// Likewise the rows that go out, to the next stage or as logits.
+void StageWorker::traceOutgoing() {
+  if (!trace.isOn())
+    return;
+  for (int64_t row = 0; row < stage->batch().rows(); ++row)
+    if (!output->isFinite(*stage, row))
+      traceNotFinite(stage->rows()[size_t(row)], trace::RowPlace::GoesOut);
+}
+
+/// The first rows suffice, and a broken model would fill the trace.
+void StageWorker::traceNotFinite(const Row &row, trace::RowPlace place) {
+  constexpr int64_t most = 64;
+  if (++notFinite <= most)
+    trace.notFinite(row, place);
 }
 
 /// Passes the checkpoints that the step has on the described hardware, each at

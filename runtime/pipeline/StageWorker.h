@@ -115,6 +115,9 @@ private:
   Status computeStep(Time start);
   Status computeRows(std::span<const PageCopy> pageCopies);
   void findIncoming();
+  void traceIncoming();
+  void traceOutgoing();
+  void traceNotFinite(const Row &row, trace::RowPlace place);
   Time pace(Time start);
   std::span<const RowMove> checkpoint();
   void agree();
@@ -160,6 +163,7 @@ private:
   std::vector<PageCopy> copies;
   StepFrame outgoing;
 
+  int64_t notFinite = 0; ///< rows that the trace has, or would have, as such
   Time lastEnd{0};
   Time busy{0}, idle{0};
   uint64_t barriers = 0;

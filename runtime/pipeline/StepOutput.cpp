@@ -32,6 +32,11 @@ std::span<uint8_t> ForwardOutput::rowBuffer(int64_t rows) {
 
 Status ForwardOutput::collect(Stage &, const StepCompute &) { return {}; }
 
+bool ForwardOutput::isFinite(const Stage &, int64_t row) const {
+  const int64_t rowBytes = width * activationBytes(rowFormat);
+  return areFinite(rowFormat, buffer.data() + row * rowBytes, width);
+}
+
 Status ForwardOutput::send(StepFrame &frame) {
   comm::ActivationRows rows{rowFormat, width,
                             rowBuffer(int64_t(frame.rows.size()))};
@@ -156,6 +161,11 @@ void ResultOutput::score(const TokenChoice &choice, int32_t token,
                                      choice.logProbabilities, answer.report);
       !s.ok())
     fail(choice, s, answer);
+}
+
+bool ResultOutput::isFinite(const Stage &stage, int64_t row) const {
+  return !stage.rows()[size_t(row)].wantsOutput ||
+         !answers[size_t(row)].isNotFinite;
 }
 
 Status ResultOutput::collect(Stage &stage, const StepCompute &compute) {

@@ -46,6 +46,10 @@ public:
   }
   /// Called when the step is computed: makes the records of its rows.
   virtual Status collect(Stage &stage, const StepCompute &compute) = 0;
+  /// Returns whether what collect() read for the row, or what the row sends to
+  /// the next stage, is finite. True also for what cannot be seen from here:
+  /// rows in the device's memory, answers that are late, guesses.
+  virtual bool isFinite(const Stage &stage, int64_t row) const { return true; }
   /// Sends the step's result; `frame` is from Stage::finishStep().
   virtual Status send(StepFrame &frame) = 0;
 
@@ -98,6 +102,7 @@ public:
   std::span<uint8_t> rowBuffer(int64_t rows) override;
   ActivationFormat format() const override { return rowFormat; }
   Status collect(Stage &stage, const StepCompute &compute) override;
+  bool isFinite(const Stage &stage, int64_t row) const override;
   Status send(StepFrame &frame) override;
 
 private:
@@ -138,6 +143,7 @@ public:
   void begin(Stage &stage) override { masks.begin(stage); }
   OutputRequest requestOf(const Stage &stage, int64_t row) const override;
   Status collect(Stage &stage, const StepCompute &compute) override;
+  bool isFinite(const Stage &stage, int64_t row) const override;
   Status send(StepFrame &frame) override;
   Status start(std::function<void()> wake) override {
     return masks.start(std::move(wake));

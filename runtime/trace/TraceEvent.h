@@ -46,8 +46,15 @@ enum class Kind : uint8_t {
   /// After threads have computed a step: barriers, layers, and how long a
   /// thread waited in the barriers, in nanoseconds: on average and at most.
   Waits,
+  /// A row's numbers are not all finite: request, node, position, RowPlace. The
+  /// first stage without such a row that comes in, and with one that goes out
+  /// or has such logits, is where they began.
+  NotFinite,
 };
-constexpr int kindCount = 15;
+constexpr int kindCount = 16;
+
+/// Where a row was when it was looked at.
+enum class RowPlace : uint8_t { ComesIn, GoesOut };
 
 struct TraceEvent {
   Time begin{0};

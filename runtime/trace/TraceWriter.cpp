@@ -44,6 +44,7 @@ constexpr std::array<KindText, kindCount> kindTexts = {{
     {"frames at the door", {"frames", "", "", ""}},
     {"arrived", {"from", "kind", "request", "number"}},
     {"barriers", {"barriers", "layers", "wait ns", "longest wait ns"}},
+    {"not finite", {"request", "node", "position", "place"}},
 }};
 
 const KindText &textOf(Kind kind) {
@@ -52,6 +53,8 @@ const KindText &textOf(Kind kind) {
 
 /// Returns the name that a value stands for, or nothing.
 std::string_view nameOfValue(Kind kind, int index, int64_t value) {
+  if (kind == Kind::NotFinite && index == 3)
+    return value == int64_t(RowPlace::ComesIn) ? "comes in" : "goes out";
   if (index != 1)
     return {};
   if (kind == Kind::Finish)

@@ -125,6 +125,24 @@ TEST(Activations, DecodingIsExactAndComesBack) {
   }
 }
 
+TEST(Activations, OneNumberThatIsNotFiniteIsFound) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (ActivationFormat format : formats) {
+    std::vector<float> values(21, 60000.0f); // close to the greatest half
+    values[3] = -0.0f;
+    std::vector<uint8_t> bytes = encoded(format, values);
+    EXPECT_TRUE(areFinite(format, bytes.data(), 21));
+    for (float bad : {infinity, -infinity, std::nanf("")})
+      for (size_t at : {0, 20}) {
+        std::vector<float> wrong = values;
+        wrong[at] = bad;
+        bytes = encoded(format, wrong);
+        EXPECT_FALSE(areFinite(format, bytes.data(), 21)) << bad << " " << at;
+      }
+    EXPECT_TRUE(areFinite(format, bytes.data(), 0));
+  }
+}
+
 TEST(Activations, SinglePrecisionIsUntouched) {
   std::vector<float> values = {
       0.1f, -0.0f, std::numeric_limits<float>::infinity(),

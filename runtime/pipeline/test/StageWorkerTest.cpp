@@ -83,7 +83,7 @@ protected:
             std::unique_ptr<StepPacer> pacer = nullptr) {
     Expected<std::unique_ptr<StageWorker>> made = StageWorker::create(
         config, board, std::move(compute), std::move(output), std::move(pacer),
-        {},
+        trace,
         {.failed = [this](Status reason) { failed = reason; },
          .roomChanged = nullptr,
          .ended = [this] { ended = true; },
@@ -134,6 +134,7 @@ protected:
 
   StageWorkerConfig config;
   bool receives = false; ///< whether rows come in, and not tokens
+  RoleTrace trace;
   EpochBoard board{1};
   std::vector<StepFrame> sent;
   std::unique_ptr<StageWorker> worker;
@@ -440,6 +441,38 @@ TEST_F(StageWorkerTest, RowsOfAScoredPromptAreAnsweredWithItsTokens) {
   EXPECT_DOUBLE_EQ(results[1].report[0].logProbability, -two);
   // The first token after the prompt, which the grammar allows.
   EXPECT_EQ(results[2].token, 0);
+}
+
+/// The trace says in which stage numbers that are not finite began.
+TEST_F(StageWorkerTest, RowsThatAreNotFiniteAreTraced) {
+  TraceBuffer events;
+  trace = RoleTrace(events, 1, trace::Track::Stage);
+  receives = true;
+  auto compute =
+      std::make_unique<StepHook>(true, [](const device::StepInput &) {});
+  const float nan = std::nanf("");
+  compute->outputs = {{0, nan, 0}, {0, 1, 0}};
+  std::vector<ResultRow> results;
+  makeLast(std::move(compute), results);
+  StepFrame frame = firstFrame(2);
+  frame.rows[0].wantsOutput = frame.rows[1].wantsOutput = true;
+  const std::vector<float> rows = {1, 2, 3, 4, -INFINITY, 6};
+  ArrivedFrame arrival{std::move(frame), {}, {}};
+  arrival.activations = {
+      ActivationFormat::F32, 2,
+      std::span(reinterpret_cast<const uint8_t *>(rows.data()),
+                rows.size() * sizeof(float))};
+  worker->arrive(std::move(arrival));
+  run();
+  std::vector<std::array<int64_t, 4>> seen;
+  for (const trace::TraceEvent &event : events.events)
+    if (event.kind == trace::Kind::NotFinite)
+      seen.push_back(
+          {event.values[0], event.values[1], event.values[2], event.values[3]});
+  const int64_t in = int64_t(trace::RowPlace::ComesIn),
+                out = int64_t(trace::RowPlace::GoesOut);
+  EXPECT_EQ(seen, (std::vector<std::array<int64_t, 4>>{{0, 2, 2, in},
+                                                       {0, 0, 0, out}}));
 }
 
 /// The device is asked for logits only if something reads them.

@@ -99,6 +99,7 @@ TEST(TraceWriterTest, EveryKindIsWellFormed) {
             std::string(verdictName(static_cast<Verdict>(2))));
   EXPECT_EQ(named(trace, "finish")[0]["args"]["reason"],
             std::string(finishReasonName(static_cast<FinishReason>(2))));
+  EXPECT_EQ(named(trace, "not finite")[0]["args"]["place"], "goes out");
   std::remove(path.c_str());
 }
 
