@@ -56,7 +56,7 @@ public:
 
   /// Counts, from now to the end of the exchange, so many bytes that were made
   /// of the body, in place of those that were counted before. Returns false if
-  /// the tenant now holds more than it may (ServerOptions::allBodyBytes).
+  /// the tenant now holds more than it may (ServerOptions::allHeldBytes).
   bool hold(int64_t bytes);
 
   /// Gives a complete answer. `status` is 200 to 599. Date, Connection,

@@ -39,8 +39,8 @@ std::string ExchangeState::takeBody() {
 }
 
 bool ExchangeState::hold(int64_t bytes) {
-  return accounts.bodies->add(bytes -
-                              held.exchange(bytes, std::memory_order_relaxed));
+  return accounts.held->add(bytes -
+                            held.exchange(bytes, std::memory_order_relaxed));
 }
 
 /// Recounts the bytes that wait for the reader. Returns whether the tenant's

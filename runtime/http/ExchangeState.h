@@ -41,6 +41,7 @@ struct Shared {
 struct TenantAccounts {
   std::shared_ptr<BudgetAccount> bodies;  ///< ServerOptions::allBodyBytes
   std::shared_ptr<BudgetAccount> answers; ///< ServerOptions::allAnswerBytes
+  std::shared_ptr<BudgetAccount> held;    ///< ServerOptions::allHeldBytes
   /// Requests that have no complete answer yet; ServerOptions::connections.
   std::shared_ptr<BudgetAccount> requests;
 };
@@ -114,7 +115,7 @@ private:
   mutable std::mutex mutex; ///< guards what follows
   size_t unsent = 0;        ///< bytes taken and not yet accepted by the kernel
   size_t counted = 0;       ///< bytes in the account of answers
-  std::atomic<int64_t> held = 0; ///< by hold(), in the account of bodies
+  std::atomic<int64_t> held = 0; ///< by hold()
   Phase phase = Phase::Unanswered;
   bool isStream = false;
   bool isGone = false;   ///< the client went before the answer was complete

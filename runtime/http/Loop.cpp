@@ -29,7 +29,7 @@ Loop::Loop(ServerOptions given)
       shared(std::make_shared<Shared>()),
       io(std::make_shared<asio::io_context>(/*concurrency_hint=*/1)),
       bodies(options.allBodyBytes), answers(options.allAnswerBytes),
-      requests(options.connections),
+      held(options.allHeldBytes), requests(options.connections),
       scratch(scratchBytes) {
   shared->unsentBytes = static_cast<size_t>(options.unsentBytes);
   // Exchanges can outlive the loop, but then the context no longer runs.
@@ -52,7 +52,7 @@ Loop::Loop(ServerOptions given)
 TenantAccounts Loop::accountsOf(const Request &request) {
   uint64_t tenant = options.tenantOf(request);
   return {bodies.accountOf(tenant), answers.accountOf(tenant),
-          requests.accountOf(tenant)};
+          held.accountOf(tenant), requests.accountOf(tenant)};
 }
 
 void Loop::wakeMissed() {

@@ -79,7 +79,7 @@ struct Loop {
   std::unordered_set<std::shared_ptr<Connection>> connections;
   int64_t reserved = 0; ///< number of `connections` in reserved places
   std::unordered_map<uint64_t, int64_t> connectionsOf; ///< [network]
-  TenantBudget bodies, answers, requests;
+  TenantBudget bodies, answers, held, requests;
   bool draining = false;
   std::vector<char> scratch; ///< buffer for reading, shared by all
 

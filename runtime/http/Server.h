@@ -29,9 +29,7 @@
 //   417  an expectation other than 100-continue
 //   431  the header is too large, or has too many fields
 //   501  a transfer coding other than chunked
-//   503  too many connections, or too many requests of one tenant, or too many
-//   bytes
-//        of bodies
+//   503  too many connections, requests of one tenant, or bytes of bodies
 //   505  a version other than 1.0 and 1.1
 //
 //===----------------------------------------------------------------------===//

@@ -43,6 +43,7 @@ Status ServerOptions::check() const {
       {"headerCount", headerCount, 1, 10'000},
       {"bodyBytes", bodyBytes, 0, gib},
       {"allBodyBytes", allBodyBytes, 2 * bodyBytes, int64_t{1024} * gib},
+      {"allHeldBytes", allHeldBytes, 1, int64_t{1024} * gib},
       {"unsentBytes", unsentBytes, 1, gib},
       {"allAnswerBytes", allAnswerBytes, 1, int64_t{1024} * gib},
       {"slowestRate", slowestRate, 0, gib},

@@ -86,11 +86,12 @@ struct ServerOptions {
   int64_t headerCount = 100;
   /// The size of one request's body, without the framing of chunks.
   int64_t bodyBytes = int64_t{32} << 20;
-  /// The bytes of all bodies that are being received or held by an Exchange, and
-  /// of what Exchange::hold() counts.
+  /// The bytes of all bodies that are being received or held by an Exchange.
   /// Each tenant may hold as many of these bytes as are free (TenantBudget); a
   /// request that exceeds this is answered with 503.
   int64_t allBodyBytes = int64_t{256} << 20;
+  /// The bytes that Exchange::hold() counts, likewise.
+  int64_t allHeldBytes = int64_t{512} << 20;
   /// The bytes of one stream that write() may leave unsent, in addition to the
   /// kernel's. A client with more unsent bytes is too slow and is cut off, so a
   /// single write() of more than that also ends the stream.

@@ -145,33 +145,37 @@ void Monitor::stop() {
   log.flush();
 }
 
-/// Makes a place for a watcher of `newcomer` if there is none. The caller holds
-/// the mutex.
-bool Monitor::makePlace(TenantId newcomer) {
+/// Returns the place of the watcher that gives way to one of `newcomer`, which
+/// is behind all if nobody has to; nothing if nobody does. The caller holds the
+/// mutex.
+std::optional<size_t> Monitor::findPlace(TenantId newcomer) const {
   if (watchers.size() < maxWatchers)
-    return true;
+    return watchers.size();
   std::unordered_map<TenantId, size_t> counts = {{newcomer, 0}};
   for (const Watcher &watcher : watchers)
     ++counts[watcher.tenant];
   auto most = std::ranges::max_element(
       counts, {}, [](const auto &each) { return each.second; });
   if (most->second < counts[newcomer] + 2)
-    return false;
+    return std::nullopt;
   auto last = std::ranges::find(watchers.rbegin(), watchers.rend(), most->first,
                                 &Watcher::tenant);
-  last->responder.endEvents();
-  watchers.erase(std::prev(last.base()));
-  return true;
+  return static_cast<size_t>(std::prev(last.base()) - watchers.begin());
 }
 
 void Monitor::watch(Responder responder, TenantId tenant) {
   std::lock_guard lock(mutex);
-  if (stopping || !makePlace(tenant))
+  const std::optional<size_t> place = findPlace(tenant);
+  if (stopping || !place)
     return responder.fail({.status = 503,
                            .message = "too many watch already",
                            .code = "too_many_watchers"});
   if (!responder.startEvents())
     return responder.clientLeft();
+  if (*place < watchers.size()) {
+    watchers[*place].responder.endEvents();
+    watchers.erase(watchers.begin() + static_cast<ptrdiff_t>(*place));
+  }
   watchers.push_back({std::move(responder), tenant});
 }
 
@@ -233,7 +237,8 @@ Status Monitor::working() const {
       stalled > limits.usual)
     return failure("the threads that read requests have been stuck for ",
                    inSeconds(stalled), " s");
-  if (Time stalled = longBegins.stalledFor(now); stalled > limits.longBegin)
+  if (Time stalled = longBegins.stalledFor(now);
+      stalled > limits.longBegins * limits.usual)
     return failure("the threads that read long requests have been stuck for ",
                    inSeconds(stalled), " s");
   if (!brokenModel.empty())

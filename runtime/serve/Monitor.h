@@ -55,17 +55,17 @@ std::string statusJson(const std::string &model, const StatusMark &before,
 /// How long something may have work without progress before it counts as stuck.
 struct StallLimits {
   Time usual = std::chrono::seconds(10);
-  /// The engine's limit until a step has completed, and the most that a step of
-  /// more rows than any before it adds.
+  /// The engine's limit until a step has completed.
   Time firstStep = std::chrono::seconds(60);
-  /// The limit of the threads that read long requests. Grammars and templates
-  /// end after 4 s, and the rest takes time by the size of the body.
-  Time longBegin = std::chrono::seconds(60);
+  /// How many times `usual` a long request may take to be read. It takes some
+  /// seconds, and its thread gives way to all others.
+  int64_t longBegins = 12;
 
   /// Returns the engine's limit: a multiple of the longest step so far through
   /// all stages, because steps of large models on slow machines take longer
-  /// than `usual`. If a step of more rows is under way, the limit is longer by
-  /// the ratio of the rows.
+  /// than `usual`. While a step of more rows than any that has ended may be
+  /// under way, it is that times the ratio of the rows, as far as that is less
+  /// than `firstStep`.
   Time ofSteps(const pipeline::HeadStatus &head) const;
 };
 
@@ -96,8 +96,8 @@ public:
   void stop();
 
   /// Sends events to this client from now on. If there are too many watchers,
-  /// ends the latest stream of the tenant that has the most, or answers 503 if
-  /// none has at least two more than this one's tenant.
+  /// it ends the latest stream of the tenant that has the most in exchange; or
+  /// it answers 503 if none has at least two more than this one's tenant.
   void watch(Responder responder, TenantId tenant);
 
   /// Fails if something has work and has made no progress for too long, or if
@@ -109,7 +109,7 @@ private:
   void look(int64_t tickNumber);
   void tell();
   StatusMark mark() const;
-  bool makePlace(TenantId newcomer);
+  std::optional<size_t> findPlace(TenantId newcomer) const;
 
   const std::string model;
   const ServingEngine &engine;

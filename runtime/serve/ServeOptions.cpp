@@ -17,6 +17,7 @@ using namespace sluice::serve;
 
 static constexpr int64_t maxCount = 1 << 20;
 static constexpr int64_t maxBodyLimit = int64_t{1} << 30;
+static constexpr int64_t maxHeldLimit = int64_t{1} << 40;
 static constexpr double maxSeconds = 365.0 * 24 * 3600;
 
 Expected<http::ServerOptions> ServeOptions::httpOptions() const {
@@ -28,7 +29,8 @@ Expected<http::ServerOptions> ServeOptions::httpOptions() const {
   http.connections = maxConnections;
   http.headerBytes = maxHeaderBytes;
   http.bodyBytes = maxBodyBytes;
-  http.allBodyBytes = std::max(allBodyBytes, 2 * maxBodyBytes);
+  http.allBodyBytes = std::max(http.allBodyBytes, 2 * maxBodyBytes);
+  http.allHeldBytes = maxHeldBytes;
   SLUICE_RETURN_IF_ERROR(http.check());
   return http;
 }
@@ -82,9 +84,9 @@ static void addAccess(CLI::App &command, ServeOptions &options) {
           [&options](const std::string &among) {
             options.sharesAmongKeys = among == "all";
           },
-          "Whose requests share the prefixes of prompts in the cache: those "
-          "of one API key (key), or of all, who can then find out what others "
-          "ask (all)")
+          "Whose requests share cached prefixes of prompts, and compiled "
+          "grammars: those of one API key (key), or of all, who can then find "
+          "out what others ask (all)")
       ->type_name("WHOSE")
       ->check(oneOf({"key", "all"}))
       ->default_str("key")
@@ -144,6 +146,9 @@ static void addLimits(CLI::App &command, ServeOptions &options) {
       "request, or gets 503");
   add("--max-body-bytes", options.maxBodyBytes, "N", int64_t{1}, maxBodyLimit,
       "Size of a request's body");
+  add("--max-held-bytes", options.maxHeldBytes, "N", int64_t{1}, maxHeldLimit,
+      "Size of the prompts and grammars of all requests that wait or run; no "
+      "key, or address, has more than it leaves free");
   add("--max-header-bytes", options.maxHeaderBytes, "N", int64_t{256}, maxCount,
       "Size of a request's header");
   command.add_flag("--log-requests", options.logRequests,

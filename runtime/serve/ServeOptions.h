@@ -47,8 +47,7 @@ struct ServeOptions {
   /// it to the engine.
   int64_t maxSequences = 16;
   int64_t maxBodyBytes = int64_t{32} << 20;
-  /// ServerOptions::allBodyBytes, if it is not less than two bodies.
-  int64_t allBodyBytes = int64_t{256} << 20;
+  int64_t maxHeldBytes = int64_t{512} << 20;
   int64_t maxHeaderBytes = int64_t{16} << 10;
   int64_t maxConnections = 2048;
 

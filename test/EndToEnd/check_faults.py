@@ -288,6 +288,21 @@ def while_it_starts(kind, count, args, pool):
     return f"{calls} calls, {count} fail; {tally}"
 
 
+def nothing_is_begun_by_a_request(args, pool):
+    """Not even the first requests start threads, map or write files: all that
+    could fail then has been done at the start."""
+    faults = Faults(args.library)
+    kinds = ["thread", "write", "map", "connect"]
+    with Server([args.program], *OPTIONS, environment=faults.environment,
+                asks_health=False) as server:
+        before = {kind: faults.calls(kind) for kind in kinds}
+        round_of(server, pool)
+        for kind in kinds:
+            check(faults.calls(kind) == before[kind], kind,
+                  faults.calls(kind) - before[kind])
+    return ", ".join(f"{before[kind]} {kind}" for kind in kinds) + " before"
+
+
 def with_few_descriptors(args, pool):
     """With too few of them for all, others are answered."""
     notes = []
@@ -355,6 +370,7 @@ def cases():
             named = functools.partial(case, kind, count)
             named.__name__ = f"{kind}_{case.__name__}_{count}"
             yield named
+    yield nothing_is_begun_by_a_request
     yield with_few_descriptors
     yield with_little_memory
     yield without_an_environment

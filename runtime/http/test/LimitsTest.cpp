@@ -278,11 +278,10 @@ TEST(Limits, TooManyBytesOfBodiesAreRefused) {
   }));
 }
 
-/// What was made of a body counts like the body, until the exchange ends.
+/// What was made of a body counts until the exchange ends.
 TEST(Limits, WhatExchangesHoldCountsToo) {
   ServerOptions options = testOptions();
-  options.bodyBytes = 100'000;
-  options.allBodyBytes = 200'000;
+  options.allHeldBytes = 200'000;
   TestServer server(options);
   TestClient first(server.port()), second(server.port());
   first.send(post("/x", "body"));

@@ -201,8 +201,7 @@ TEST_F(ErrorsTest, AFullServerIs429) {
 
 /// The prompts of requests that run or wait count until these end.
 TEST_F(ErrorsTest, TooManyBytesOfRequestsAre503) {
-  options.maxBodyBytes = 50'000;
-  options.allBodyBytes = 100'000;
+  options.maxHeldBytes = 100'000;
   start();
   const std::string request = http::test::post(
       "/v1/completions",

@@ -79,6 +79,8 @@ TEST(ServeOptions, AllOfThem) {
                    "6",
                    "--max-body-bytes",
                    "7000",
+                   "--max-held-bytes",
+                   "9000",
                    "--max-header-bytes",
                    "8000",
                    "--max-connections",
@@ -92,6 +94,8 @@ TEST(ServeOptions, AllOfThem) {
                    "--cors-origin",
                    "https://a.example",
                    "--no-page",
+                   "--share-prefixes",
+                   "all",
                    "--log-requests",
                    "--chat-template",
                    "t.jinja"},
@@ -104,9 +108,11 @@ TEST(ServeOptions, AllOfThem) {
   EXPECT_EQ(options.modelNames, (std::vector<std::string>{"m", "n"}));
   EXPECT_EQ(options.maxQueue, 5);
   EXPECT_EQ(options.maxSequences, 6);
+  EXPECT_EQ(options.maxHeldBytes, 9000);
   EXPECT_EQ(options.requestTimeout, 1.5);
   EXPECT_EQ(options.queueTimeout, 2);
   EXPECT_EQ(options.drainSeconds, 0);
+  EXPECT_TRUE(options.sharesAmongKeys);
   EXPECT_EQ(options.corsOrigins,
             (std::vector<std::string>{"https://a.example"}));
   EXPECT_FALSE(options.page);
