@@ -36,12 +36,12 @@
 // computing just now. It waits until those pages are pinned and begins with
 // them. Meanwhile other requests may be admitted if they leave a slot and room
 // for the waiting one. The wait ends when those pages have been computed or the
-// running request has left. Waiting takes no longer than computing the same
-// rows, apart from one trip through the stages: the running request has no
-// later queue priority, and it computes the prefix with the urgency of a prompt
-// of that length. A request that waits for a prefix has a slot reserved for it:
-// it does not count for the queue's limit, and where it would be evicted from
-// the queue it starts instead.
+// running request has left or fallen behind. Waiting takes no longer than
+// computing the same rows, apart from one trip through the stages: the running
+// request has no later queue priority, and it computes the prefix with the
+// urgency of a prompt of that length. A request that waits for a prefix has a
+// slot reserved for it: it does not count for the queue's limit, and where it
+// would be evicted from the queue it starts instead.
 //
 // The scheduler is a pure state machine around the Head and takes the same
 // events:
