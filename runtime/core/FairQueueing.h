@@ -67,7 +67,8 @@ public:
   /// O(tenants) once a quantum.
   bool charge(TenantNumber tenant, int64_t work);
 
-  /// Returns how far one request of the tenant is behind the next. O(1).
+  /// Returns how far each request of the tenant is behind the one before it.
+  /// O(1).
   Time distance(TenantNumber tenant) const {
     return lengthOf(tenants.at(tenant), quantum);
   }
