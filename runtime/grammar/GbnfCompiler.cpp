@@ -134,7 +134,9 @@ public:
   Expected<GrammarTables> run() {
     for (const GbnfGrammar::Rule &rule : grammar.rules)
       builder.addRule(rule.name);
-    for (current = 0; current < grammar.rules.size(); ++current)
+    // A builder that is full has not all of the rules.
+    for (current = 0; current < grammar.rules.size() && !builder.full();
+         ++current)
       lower(builder, grammar.rules[current].body, builder.start(current),
             builder.end(current));
     SLUICE_RETURN_IF_ERROR(meter.status());

@@ -210,4 +210,20 @@ TEST(GrammarAttackTest, MasksOfRulesThatDouble) {
   }
 }
 
+/// Wherever the work is made to end, nothing is read that has not been made.
+TEST(GrammarAttackTest, TheWorkCanEndAnywhere) {
+  std::string text = "root ::= r0\n";
+  for (int n = 0; n < 50; ++n)
+    text += "r" + std::to_string(n) + " ::= \"a\" [b-d]{0,9} r" +
+            std::to_string((n * 7 + 1) % 50) + "?\n";
+  WorkMeter all(maxGrammarWork);
+  ASSERT_TRUE(Grammar::fromGbnf(text, all));
+  for (size_t percent = 0; percent < 100; ++percent) {
+    WorkMeter bytes({.bytes = all.peakBytes() * percent / 100});
+    WorkMeter steps({.steps = all.steps() * percent / 100});
+    EXPECT_FALSE(Grammar::fromGbnf(text, bytes)) << percent;
+    EXPECT_FALSE(Grammar::fromGbnf(text, steps)) << percent;
+  }
+}
+
 } // namespace
