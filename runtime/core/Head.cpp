@@ -473,11 +473,6 @@ const SpeculationCounters &Head::counters(RequestId request) const {
   return state->requests[static_cast<size_t>(request)].counters;
 }
 
-int64_t Head::positionsSent(RequestId id) const {
-  const HeadRequest &request = state->requests[static_cast<size_t>(id)];
-  return request.inPrompt() ? request.knownSent : std::ssize(request.path);
-}
-
 const SpeculationCounters &Head::totals() const { return state->totals; }
 
 uint64_t Head::chances() const { return state->chances; }

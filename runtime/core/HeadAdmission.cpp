@@ -334,6 +334,11 @@ std::optional<ComingPrefix> Head::comingPrefix(const RequestSpec &spec) {
 
 bool Head::await(const ComingPrefix &prefix) { return state->await(prefix); }
 
+int64_t Head::positionsSent(RequestId id) const {
+  const HeadRequest &request = state->requests[static_cast<size_t>(id)];
+  return request.inPrompt() ? request.knownSent : std::ssize(request.path);
+}
+
 void Head::setQueuePriority(RequestId id, const QueuePriority &queuePriority) {
   state->setQueuePriority(state->requests[static_cast<size_t>(id)],
                           queuePriority);

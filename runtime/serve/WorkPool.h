@@ -123,9 +123,9 @@ private:
   std::condition_variable longChanged; ///< for the slow ones
   BeginQueue begins, longBegins;
   std::deque<std::shared_ptr<WorkItem>> proceeds;
-  int64_t beginning = 0;            ///< quick threads in begin()
-  int64_t proceeding = 0;           ///< quick threads in proceed() or expire()
-  int64_t beginningLong = 0;        ///< slow threads in begin()
+  int64_t beginning = 0;     ///< quick threads in begin()
+  int64_t proceeding = 0;    ///< quick threads in proceed() or expire()
+  int64_t beginningLong = 0; ///< slow threads in begin()
   /// Completed calls of begin() and proceed(), and of begin() by slow threads.
   int64_t begun = 0, proceeded = 0, begunLong = 0;
   bool stopping = false;
