@@ -29,8 +29,9 @@ bool hasHalfInstructions() {
 /// Both functions convert as many numbers as fit in whole vectors and return
 /// that count. Their bits are those of floatToHalf() and halfToFloat(), except
 /// for signalling NaNs, which become quiet.
-__attribute__((target("avx,f16c"))) int64_t
-encodeHalfVectors(const float *src, uint8_t *dst, int64_t count) {
+__attribute__((target("avx,f16c"))) int64_t encodeHalfVectors(const float *src,
+                                                              uint8_t *dst,
+                                                              int64_t count) {
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
     __m128i halves =

@@ -121,9 +121,8 @@ public:
                     token(),
                     {},
                     std::string(size_t(upTo(3)), 'e')};
-      fill(row.report, upTo(6), [&] {
-        return TokenLogProbability{token(), real(-50, 0)};
-      });
+      fill(row.report, upTo(6),
+           [&] { return TokenLogProbability{token(), real(-50, 0)}; });
       return row;
     });
     fill(frame.timings, upTo(16), [&] { return timing(); });

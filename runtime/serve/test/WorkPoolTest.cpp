@@ -52,8 +52,7 @@ std::shared_ptr<Job> job(std::function<void()> begin) {
 }
 
 std::shared_ptr<Job> longJob(std::function<void()> begin) {
-  return std::make_shared<Job>(
-      std::move(begin), [] {}, /*isLong=*/true);
+  return std::make_shared<Job>(std::move(begin), [] {}, /*isLong=*/true);
 }
 
 /// Adds a job that has begun and lasts until `go`.
