@@ -33,10 +33,8 @@ QueuePriority FairQueueing::priorityAt(const Tenant &tenant, Time virtualTime,
 //===----------------------------------------------------------------------===//
 
 void FairQueueing::updateState(TenantNumber number, const Tenant &tenant) {
-  using State = VirtualTimes::State;
-  times.setState(number, tenant.requests.empty() ? State::Away
-                         : tenant.waits()        ? State::Waiting
-                                                 : State::Served);
+  times.setState(
+      number, VirtualTimes::stateOf(tenant.waits(), !tenant.requests.empty()));
 }
 
 void FairQueueing::add(const Place &place, const TenantTerms &terms) {

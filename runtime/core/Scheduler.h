@@ -26,11 +26,11 @@
 // that has not started is refused, whether that is the newcomer or one that
 // waits. A running request is preempted for an earlier request only if that
 // makes enough room and it is a quantum later or more, so that two do not take
-// each other's place by turns. One that has lost its pages so, and computes
-// again what was in them, is not preempted for other tenants until it has gone
-// on for as many rows. A newcomer preempts no request once too many requests
-// are queued or preempted, so that the number of requests that have started
-// stays bounded.
+// each other's place by turns. A request that was preempted for another tenant,
+// and has to compute again what was in its pages, is not preempted for other
+// tenants before it has computed as many new rows. A newcomer preempts no
+// request once too many requests are queued or preempted, so that the number of
+// requests that have started stays bounded.
 //
 // Equal prefixes. A request does not compute a prefix that a running request is
 // computing just now. It waits until those pages are pinned and begins with
@@ -198,8 +198,8 @@ private:
     int64_t charged = 0;
     /// Whether it was preempted for another tenant's request.
     bool gaveWay = false;
-    /// Until so many positions are charged, it gives way to no other tenant: it
-    /// goes on for as long as it had to compute again what it had lost.
+    /// It is not preempted for other tenants before so many positions are
+    /// charged: it computes as many new rows as it had to compute again.
     int64_t staysUntil = 0;
     Time came{0};
     std::optional<Time> started;

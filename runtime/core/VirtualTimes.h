@@ -39,6 +39,10 @@ public:
     Served, ///< has all that it wants, or may have
     Waiting ///< wants more than it has
   };
+  /// Returns the state of a tenant for which something waits or is being done.
+  static State stateOf(bool waits, bool isServed) {
+    return waits ? State::Waiting : isServed ? State::Served : State::Away;
+  }
 
   /// Changes a tenant's state. If memory runs out, throws and changes nothing.
   /// To go away needs no memory.

@@ -177,14 +177,13 @@ void GrammarMaker::removeUnwanted() {
 
 /// Notes whether a tenant's grammars wait to be made.
 void GrammarMaker::updateState(TenantNumber tenant) {
-  using State = VirtualTimes::State;
   auto belongs = [tenant](const auto &each) { return each.tenant == tenant; };
   auto isServed = [&](const Worker &worker) {
     return worker.current && belongs(*worker.current);
   };
-  times.setState(tenant, std::ranges::any_of(queue, belongs) ? State::Waiting
-                         : isServed(quick) || isServed(slow) ? State::Served
-                                                             : State::Away);
+  times.setState(tenant,
+                 VirtualTimes::stateOf(std::ranges::any_of(queue, belongs),
+                                       isServed(quick) || isServed(slow)));
 }
 
 //===----------------------------------------------------------------------===//

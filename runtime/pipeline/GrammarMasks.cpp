@@ -230,14 +230,12 @@ GrammarMasks::Task GrammarMasks::takeSlow() {
 /// Notes whether a tenant's masks wait for the slow thread. The caller holds
 /// the mutex.
 void GrammarMasks::updateState(TenantNumber tenant) {
-  using State = VirtualTimes::State;
   auto belongs = [tenant](const Task &task) {
     return task && task->text->tenant == tenant;
   };
-  slowTimes.setState(tenant, std::ranges::any_of(slowTasks, belongs)
-                                 ? State::Waiting
-                             : belongs(slowTask) ? State::Served
-                                                 : State::Away);
+  slowTimes.setState(
+      tenant, VirtualTimes::stateOf(std::ranges::any_of(slowTasks, belongs),
+                                    belongs(slowTask)));
 }
 
 void GrammarMasks::runSlow() {

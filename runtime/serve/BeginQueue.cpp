@@ -92,13 +92,10 @@ BeginQueue::Entry BeginQueue::take(Entries::iterator entry) {
 }
 
 void BeginQueue::updateState(TenantId tenant) {
-  using State = VirtualTimes::State;
   auto queue = queues.find(tenant);
-  const bool isIdle =
-      queue->second.waiting.empty() && queue->second.underWay == 0;
-  times.setState(tenant, isIdle                          ? State::Away
-                         : queue->second.waiting.empty() ? State::Served
-                                                         : State::Waiting);
-  if (isIdle)
+  const bool waits = !queue->second.waiting.empty();
+  const bool isServed = queue->second.underWay > 0;
+  times.setState(tenant, VirtualTimes::stateOf(waits, isServed));
+  if (!waits && !isServed)
     queues.erase(queue);
 }

@@ -145,9 +145,9 @@ void Monitor::stop() {
   log.flush();
 }
 
-/// Returns the place of the watcher that gives way to one of `newcomer`, which
-/// is behind all if nobody has to; nothing if nobody does. The caller holds the
-/// mutex.
+/// Returns the index of the watcher that has to give way to one of `newcomer`:
+/// watchers.size() if there is room for one more, and nothing if none has to.
+/// The caller holds the mutex.
 std::optional<size_t> Monitor::findPlace(TenantId newcomer) const {
   if (watchers.size() < maxWatchers)
     return watchers.size();

@@ -64,7 +64,7 @@ struct StallLimits {
   /// Returns the engine's limit: a multiple of the longest step so far through
   /// all stages, because steps of large models on slow machines take longer
   /// than `usual`. While a step of more rows than any that has ended may be
-  /// under way, it is that times the ratio of the rows, as far as that is less
+  /// under way, that is multiplied by the ratio of the rows, but to no more
   /// than `firstStep`.
   Time ofSteps(const pipeline::HeadStatus &head) const;
 };
@@ -95,9 +95,9 @@ public:
   /// Ends the thread and all event streams. May be called again.
   void stop();
 
-  /// Sends events to this client from now on. If there are too many watchers,
-  /// it ends the latest stream of the tenant that has the most in exchange; or
-  /// it answers 503 if none has at least two more than this one's tenant.
+  /// Sends events to this client from now on. If there are as many watchers as
+  /// there may be, the tenant that has the most loses its latest one. If that
+  /// tenant does not have at least two more than this one's, the answer is 503.
   void watch(Responder responder, TenantId tenant);
 
   /// Fails if something has work and has made no progress for too long, or if

@@ -46,9 +46,9 @@ enum class Kind : uint8_t {
   /// After threads have computed a step: barriers, layers, and how long a
   /// thread waited in the barriers, in nanoseconds: on average and at most.
   Waits,
-  /// A row's numbers are not all finite: request, node, position, RowPlace. The
-  /// first stage without such a row that comes in, and with one that goes out
-  /// or has such logits, is where they began.
+  /// A row's numbers are not all finite: request, node, position, RowPlace.
+  /// Logits go out, too. Such numbers began in the stage into which the row
+  /// came finite.
   NotFinite,
 };
 constexpr int kindCount = 16;
