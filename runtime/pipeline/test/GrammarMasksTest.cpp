@@ -329,31 +329,12 @@ TEST_F(RefusedMasksTest, EndTheirRequestAlone) {
 /// The slow thread spends as much on a tenant with one request as on one with
 /// two.
 TEST_F(SlowMasksTest, TenantsHaveEqualShares) {
-  StepFrame begin;
-  for (RequestId id : {0, 1, 2, 3}) {
-    StepFrame one = opening(
-        id, {gbnf, id == 3 ? "root ::= nothing" : "root ::= [a-z]{0,50}"});
-    one.opens[0].grammar.scope = uint64_t(id); // no masks in common
-    one.opens[0].tenant = id == 2 ? 2 : 1;
-    begin.opens.push_back(one.opens[0]);
-    begin.rows.push_back(one.rows[0]);
-  }
-  step(std::move(begin), [&] {
-    for (RequestId id : {0, 1, 2, 3})
-      after(0, id);
-  });
-  StepFrame next;
-  constexpr NodeId last = 4;
-  for (NodeId node = 1; node <= last; ++node)
-    for (RequestId id : {0, 1, 2})
-      next.rows.push_back(row(id, node, node - 1, int32_t(node), 0, node == 1));
-  next.rows.push_back(row(3, 1, 0, 1, 0, true));
-  const int64_t rows = std::ssize(next.rows);
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::shared_ptr<RowMask>> ofOne, ofTwo;
-  bool isOpen = false;
+  bool isOpen = true;
   int64_t calls = 0, ofOneBefore = 0;
+  constexpr NodeId last = 4;
   auto madeOf = [&](const std::vector<std::shared_ptr<RowMask>> &all) {
     return std::ranges::count_if(
         all, [&](const auto &mask) { return masks.isMade(*mask); });
@@ -369,6 +350,31 @@ TEST_F(SlowMasksTest, TenantsHaveEqualShares) {
     ++calls;
     changed.notify_all();
   };
+  // A mask can be read before its call has begun.
+  auto waitForCalls = [&](int64_t count) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return calls == count; });
+  };
+
+  StepFrame begin;
+  for (RequestId id : {0, 1, 2, 3}) {
+    StepFrame one = opening(
+        id, {gbnf, id == 3 ? "root ::= nothing" : "root ::= [a-z]{0,50}"});
+    one.opens[0].grammar.scope = uint64_t(id); // no masks in common
+    one.opens[0].tenant = id == 2 ? 2 : 1;
+    begin.opens.push_back(one.opens[0]);
+    begin.rows.push_back(one.rows[0]);
+  }
+  const int64_t before = std::ssize(begin.rows);
+  step(std::move(begin), [&] { waitForCalls(before); });
+  isOpen = false;
+
+  StepFrame next;
+  for (NodeId node = 1; node <= last; ++node)
+    for (RequestId id : {0, 1, 2})
+      next.rows.push_back(row(id, node, node - 1, int32_t(node), 0, node == 1));
+  next.rows.push_back(row(3, 1, 0, 1, 0, true));
+  const int64_t rows = std::ssize(next.rows);
   step(std::move(next), [&] {
     {
       std::lock_guard lock(mutex);
@@ -384,10 +390,12 @@ TEST_F(SlowMasksTest, TenantsHaveEqualShares) {
     // The quick thread gets to the row with an error once it has left the
     // others to the slow one.
     EXPECT_NE(after(1, 3).find("nothing"), std::string::npos);
-    std::unique_lock lock(mutex);
-    isOpen = true;
+    {
+      std::lock_guard lock(mutex);
+      isOpen = true;
+    }
     changed.notify_all();
-    changed.wait(lock, [&] { return calls == rows; });
+    waitForCalls(before + rows);
   });
   EXPECT_GE(ofOneBefore, 2);
   EXPECT_LE(ofOneBefore, 5);
