@@ -4,7 +4,8 @@
   run-lit.py RESULTS.xml FOLDER... [LIT OPTION...]
 
 Unit tests run through lit's GoogleTest format, so that everything is counted in
-one place. A skipped test is counted and listed with its reason.
+one place. A skipped test is counted and listed with its reason, and what has
+failed is said again at the end.
 """
 import pathlib
 import subprocess
@@ -29,6 +30,31 @@ def unit_test_reason(case, folders):
     return None
 
 
+def reported(results, folders):
+    """Prints the skipped tests by reason, then the failed ones, so that what
+    has failed is at the end of a long log. Returns how many there are of each
+    kind."""
+    passed, failed, skipped = 0, [], {}
+    for case in ElementTree.parse(results).iter("testcase"):
+        name = f"{case.get('classname')}.{case.get('name')}"
+        skip, failure = case.find("skipped"), case.find("failure")
+        if skip is None and failure is None:
+            passed += 1
+        elif failure is not None:
+            failed.append((name, failure.text or ""))
+        elif not skip.get("message").startswith("Test not selected"):
+            reason = unit_test_reason(case, folders) or skip.get("message")
+            skipped.setdefault(reason, []).append(name)
+    for reason, names in skipped.items():
+        print(f"{len(names)} skipped: {reason}")
+        print("".join(f"  {name}\n" for name in names), end="")
+    for name, output in failed:
+        print(f"failed: {name}")
+        print("".join(f"  {line}\n" for line in output.splitlines()[-40:]),
+              end="")
+    return passed, len(failed), sum(map(len, skipped.values()))
+
+
 def main():
     results, rest = pathlib.Path(sys.argv[1]), sys.argv[2:]
     results.unlink(missing_ok=True)
@@ -37,16 +63,7 @@ def main():
     if not results.exists():
         print("0 passed, 1 failed")
         return 1
-    passed = failed = skipped = 0
-    for case in ElementTree.parse(results).iter("testcase"):
-        skip = case.find("skipped")
-        if skip is None:
-            failed += case.find("failure") is not None
-            passed += case.find("failure") is None
-        elif not skip.get("message").startswith("Test not selected"):
-            skipped += 1
-            reason = unit_test_reason(case, rest) or skip.get("message")
-            print(f"skipped: {case.get('classname')}.{case.get('name')}: {reason}")
+    passed, failed, skipped = reported(results, rest)
     line = f"{passed} passed, {failed} failed"
     print(line + (f", {skipped} skipped" if skipped else ""))
     return 1 if failed or status or not passed else 0
