@@ -7,6 +7,8 @@
 
 #include "runtime/http/test/TestClient.h"
 
+#include "runtime/http/test/TestServer.h"
+
 #include <arpa/inet.h>
 #include <cerrno>
 #include <csignal>
@@ -40,7 +42,7 @@ TestClient::TestClient(uint16_t port, bool usesTls, const char *from)
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  timeval limit = {5, 0};
+  timeval limit = {patience.count(), 0};
   setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   sockaddr_in source = {};

@@ -31,8 +31,8 @@ struct ReadAnswer {
   std::string field(std::string_view name) const;
 };
 
-/// A connection to a server on 127.0.0.1. Waits at most five seconds for
-/// anything.
+/// A connection to a server on 127.0.0.1. Waits for anything
+/// at most as long as all tests (TestServer.h).
 class TestClient {
 public:
   /// `from` is the client's address, one of 127.0.0.0/8.

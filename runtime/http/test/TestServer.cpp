@@ -25,9 +25,9 @@ void Signal::raise() {
   changed.notify_all();
 }
 
-bool Signal::wait(int times, milliseconds patience) {
+bool Signal::wait(int times, milliseconds limit) {
   std::unique_lock lock(mutex);
-  return changed.wait_for(lock, patience, [&] { return raised >= times; });
+  return changed.wait_for(lock, limit, [&] { return raised >= times; });
 }
 
 int Signal::count() {
@@ -36,7 +36,7 @@ int Signal::count() {
 }
 
 bool test::eventually(const std::function<bool()> &holds) {
-  auto until = steady_clock::now() + seconds(5);
+  auto until = steady_clock::now() + patience;
   while (!holds()) {
     if (steady_clock::now() > until)
       return false;
@@ -86,7 +86,7 @@ void TestServer::handle(std::shared_ptr<Exchange> exchange) {
 
 std::shared_ptr<Exchange> TestServer::next() {
   std::unique_lock lock(mutex);
-  if (!came.wait_for(lock, seconds(5), [this] { return !exchanges.empty(); }))
+  if (!came.wait_for(lock, patience, [this] { return !exchanges.empty(); }))
     return nullptr;
   std::shared_ptr<Exchange> exchange = std::move(exchanges.front());
   exchanges.pop_front();

@@ -18,13 +18,16 @@
 
 namespace sluice::http::test {
 
+/// How long tests wait for what must happen, also on a machine that has much
+/// else to do.
+constexpr std::chrono::seconds patience{60};
+
 /// A counter whose value another thread can wait for.
 class Signal {
 public:
   void raise();
-  /// Waits until it was raised `times` times. Returns false after `patience`.
-  bool wait(int times = 1,
-            std::chrono::milliseconds patience = std::chrono::seconds(5));
+  /// Waits until it was raised `times` times. Returns false after `limit`.
+  bool wait(int times = 1, std::chrono::milliseconds limit = patience);
   int count();
 
 private:
@@ -33,7 +36,7 @@ private:
   int raised = 0;
 };
 
-/// Returns whether `holds` becomes true within five seconds.
+/// Returns whether `holds` becomes true within the patience of tests.
 bool eventually(const std::function<bool()> &holds);
 
 /// Returns the process's allocated bytes; 0 with a sanitizer's allocator.

@@ -7,7 +7,7 @@
 
 #include "runtime/openai/JsonBody.h"
 
-#include <chrono>
+#include <ctime>
 #include <gtest/gtest.h>
 
 using namespace sluice;
@@ -124,9 +124,9 @@ TEST(JsonBodyTest, ReadsManyMembersQuickly) {
   for (int i = 0; i < 65536; ++i)
     text += "\"key" + std::to_string(i) + "\":0,";
   text.back() = '}';
-  auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock(); // of the processor's time
   EXPECT_EQ(refusal(text), "accepted");
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+  EXPECT_LT(std::clock() - start, 2 * CLOCKS_PER_SEC);
   text.back() = ',';
   EXPECT_EQ(refusal(text + "\"one more\":0}"),
             "400 : an object has more than 65536 members");

@@ -124,7 +124,7 @@ public:
   std::optional<TokenItem> nextEnd() const {
     std::optional<TokenItem> item;
     do
-      item = queue->next(now() + 5s);
+      item = queue->next(now() + 60s);
     while (item && item->kind == TokenItem::Kind::Token);
     return item;
   }
@@ -183,7 +183,7 @@ TEST(RankRuntimeTest, ASignalForSomeBreaksTheJob) {
     Time start = now();
     pipeline.terminated = true;
     pipeline.join();
-    EXPECT_LT(now() - start, 5s);
+    EXPECT_LT(now() - start, 60s);
     EXPECT_EQ(pipeline.served[1].message(), "terminated by a signal");
     std::optional<TokenItem> item = pipeline.nextEnd();
     ASSERT_TRUE(item);
@@ -203,11 +203,11 @@ TEST(RankRuntimeTest, ASignalForAMemberOfAGroupBreaksTheJob) {
   EXPECT_EQ(item->kind, TokenItem::Kind::Finished);
   pipeline.queue = std::make_shared<TokenQueue>();
   pipeline.submit();
-  ASSERT_TRUE(pipeline.queue->next(now() + 5s));
+  ASSERT_TRUE(pipeline.queue->next(now() + 60s));
   Time start = now();
   pipeline.terminated = true;
   pipeline.join();
-  EXPECT_LT(now() - start, 5s);
+  EXPECT_LT(now() - start, 60s);
   EXPECT_EQ(pipeline.served[2].message(), "terminated by a signal");
 }
 

@@ -7,6 +7,7 @@
 
 #include "runtime/serve/test/FakeEngine.h"
 
+#include "runtime/http/test/TestServer.h"
 #include "runtime/pipeline/Clock.h"
 
 using namespace sluice;
@@ -113,7 +114,7 @@ Status FakeEngine::healthy() const {
 
 bool FakeEngine::wait(size_t index) {
   std::unique_lock lock(mutex);
-  return changed.wait_for(lock, std::chrono::seconds(5),
+  return changed.wait_for(lock, http::test::patience,
                           [&] { return requests.size() > index; });
 }
 
