@@ -99,7 +99,14 @@ void GrammarMasks::offer(const Row &row, std::span<const int32_t> output,
   if (used == tasks.size())
     tasks.emplace_back();
   Task &task = tasks[used++];
-  if (!task || task.use_count() > 1)
+  {
+    // A thread that made a mask releases the mutex before its reference, so
+    // what it did with the task happened before this.
+    std::lock_guard lock(mutex);
+    if (task.use_count() > 1)
+      task = nullptr;
+  }
+  if (!task)
     task = std::make_shared<RowMask>();
   task->row = row;
   task->text = text;
