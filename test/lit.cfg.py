@@ -90,5 +90,14 @@ if shutil.which("git") and subprocess.run(
         ["git", "-C", config.test_source_root, "ls-files", "--error-unmatch",
          "lit.cfg.py"], capture_output=True).returncode == 0:
     config.available_features.add("git-checkout")
+# Tests that mount file systems do so where nobody else sees them.
+for words in (["unshare", "--mount"],
+              ["unshare", "--user", "--map-root-user", "--mount"]):
+    if shutil.which("unshare") and subprocess.run(
+            [*words, "mount", "-t", "tmpfs", "none", "/mnt"],
+            capture_output=True).returncode == 0:
+        config.available_features.add("mount-namespace")
+        config.substitutions.append(("%in_mount_namespace", shlex.join(words)))
+        break
 if config.sluice_sanitizer:
     config.available_features.add("sanitizer")

@@ -48,7 +48,7 @@ void RequestLog::flush() {
     writing.swap(waiting);
     if (uint64_t lost = std::exchange(leftOut, 0))
       writing += "(" + std::to_string(lost) +
-                 " lines left out: what reads them is too slow)\n";
+                 " lines left out: they could not be written in time)\n";
   }
   size_t done = 0;
   while (done < writing.size()) {

@@ -7,35 +7,29 @@
 
 Eight requests of different kinds are sent at once, again and again, and each
 time another call of the server fails: to allocate, to start a thread, to open a
-descriptor, to write, to map, to send. Or it has few descriptors, little memory,
-no environment, or a clock that jumps. Each request must be answered as it
-should be, or with an error, or its connection must break; the server must go on
-unharmed, or end with status 1 and a message. Likewise for calls of its start.
-Exit status: 0 when that holds, 1 when not.
+descriptor, to write, to map, to send, to receive. Or its clock jumps. Each
+request must be answered as it should be, or with an error, or its connection
+must break; the server must go on unharmed, or end with status 1 and a message.
+Likewise for calls of its start. Exit status: 0 when that holds, 1 when not.
 
 A case has as many points as it has calls, or N of them, spread evenly.
 """
 import argparse
-import collections
 import concurrent.futures
 import functools
-import http.client
 import itertools
-import json
 import mmap
 import pathlib
 import random
-import re
-import resource
 import struct
 import sys
 import tempfile
 
-from serving import Failure, Server, check, run_cases, text_of
+from rounds import OPTIONS, REQUESTS, Tally, check_end, round_of, start
+from serving import Failure, Server, check, run_cases
 
-KINDS = ["allocate", "thread", "descriptor", "write", "map", "connect", "send"]
-MOST_SECONDS = 120  # for a round on a loaded machine; milliseconds are usual
-OPTIONS = ["--max-num-seqs", 4, "-c", 256, "-t", 1]
+KINDS = ["allocate", "thread", "descriptor", "write", "map", "connect", "send",
+         "receive"]
 
 
 class Faults:
@@ -74,105 +68,6 @@ class Faults:
 
     def calls(self, kind):
         return self._get(4 + KINDS.index(kind))
-
-
-def whole(path, body):
-    def ask(server):
-        answer = server.post(path, body)
-        if answer.status != 200:
-            return answer.status, None
-        try:
-            return 200, answer.json()
-        except json.JSONDecodeError:
-            return 200, answer.body
-    return ask
-
-
-def streamed(body):
-    def ask(server):
-        with server.stream("/v1/completions", body) as stream:
-            if stream.status != 200:
-                return stream.status, None
-            events = list(stream)
-            if any("error" in event for event in events) or not stream.isDone:
-                return 500, None
-            return 200, text_of(events)
-    return ask
-
-
-def of_metrics(server):
-    return server.get("/metrics").status, None
-
-
-GREEDY = {"temperature": 0, "max_tokens": 8}
-REQUESTS = [
-    whole("/v1/completions", {"prompt": "A pass is", **GREEDY}),
-    whole("/v1/completions", {"prompt": ["One", "Two"], "n": 2, "seed": 3,
-                              "max_tokens": 6}),
-    whole("/v1/completions", {"prompt": "The", "logprobs": 3, **GREEDY}),
-    whole("/v1/chat/completions", {
-        "messages": [{"role": "user", "content": "Name a pass."}], **GREEDY}),
-    whole("/v1/completions", {
-        "prompt": "A", "grammar": "root ::= [a-c]{4}", **GREEDY}),
-    streamed({"prompt": "A pass is a", **GREEDY}),
-    whole("/tokenize", {"prompt": "some text"}),
-    of_metrics,
-]
-
-
-def told(value):
-    """Without what differs from time to time."""
-    if isinstance(value, dict):
-        return {key: told(item) for key, item in value.items()
-                if key not in ("id", "created", "prompt_tokens_details")}
-    if isinstance(value, list):
-        return [told(item) for item in value]
-    return value
-
-
-def outcome(server, ask):
-    """What has come of a request: its status and what it says; no status where
-    the connection broke."""
-    try:
-        status, said = ask(server)
-        return status, told(said)
-    except (OSError, http.client.HTTPException):
-        return None, None
-
-
-def round_of(server, pool):
-    """All requests at once."""
-    asked = [pool.submit(outcome, server, ask) for ask in REQUESTS]
-    done, late = concurrent.futures.wait(asked, timeout=MOST_SECONDS)
-    if late:
-        server.kill()  # so that the threads come back
-        raise Failure(f"requests {[asked.index(each) for each in late]} "
-                      "are not answered")
-    return [each.result() for each in asked]
-
-
-class Tally:
-    def __init__(self):
-        self.points = self.ends = 0
-        self.outcomes = collections.Counter()
-
-    def count(self, outcomes, expected):
-        for (status, said), (_, wanted) in zip(outcomes, expected):
-            if status == 200:
-                check(said == wanted, "a wrong answer", said, wanted)
-            self.outcomes["right" if status == 200 else
-                          "broken" if status is None else "refused"] += 1
-
-    def __str__(self):
-        return (f"{self.points} points; requests: " + ", ".join(
-            f"{count} {name}" for name, count in sorted(self.outcomes.items()))
-            + f"; orderly ends: {self.ends}")
-
-
-def check_end(status, said):
-    """Of a server that could not go on."""
-    check(status == 1, "the exit status", status, said)
-    check("error: " in said, "it says nothing", said)
 
 
 def points_of(count, args):
@@ -258,8 +153,8 @@ def while_it_serves(kind, count, args, pool):
 
 def while_it_starts(kind, count, args, pool):
     tally = Tally()
-    with Running(args, pool) as whole_one:
-        expected = whole_one.expected
+    with Running(args, pool) as running:
+        expected = running.expected
     pathlib.Path(args.program + ".weights").unlink(missing_ok=True)
     faults = Faults(args.library)
     faults.arm(kind, 0, 0)
@@ -271,18 +166,11 @@ def while_it_starts(kind, count, args, pool):
         if kind in ("write", "map"):  # so that it packs its weights
             pathlib.Path(args.program + ".weights").unlink(missing_ok=True)
         faults.arm(kind, first, count)
-        tally.points += 1
-        try:
-            server = Server([args.program], *OPTIONS,
-                            environment=faults.environment, asks_health=False)
-        except Failure as failure:
-            check(str(failure).startswith("the server has ended: 1: ") and
-                  "error: " in str(failure),
-                  f"{kind} {first} of {calls}: {failure}")
-            tally.ends += 1
-            faults.disarm()
-            continue
+        server = start(tally, [args.program], *OPTIONS,
+                       environment=faults.environment)
         faults.disarm()
+        if not server:
+            continue
         with server:
             tally.count(round_of(server, pool), expected)
     return f"{calls} calls, {count} fail; {tally}"
@@ -303,54 +191,6 @@ def nothing_is_begun_by_a_request(args, pool):
     return ", ".join(f"{before[kind]} {kind}" for kind in kinds) + " before"
 
 
-def with_few_descriptors(args, pool):
-    """With too few of them for all, others are answered."""
-    notes = []
-    for files in (20, 32, 64):
-        with Server([args.program], *OPTIONS) as server:
-            expected = round_of(server, pool)
-            resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE,
-                             (files, files))
-            held = [server.connect() for _ in range(100)]
-            for connection in held:
-                connection.connect()
-            tally = Tally()
-            for _ in range(3):
-                tally.count(round_of(server, pool), expected)
-            for connection in held:
-                connection.close()
-            check(round_of(server, pool) == expected, "not whole any more")
-        notes.append(f"{files}: {dict(tally.outcomes)}")
-    return "; ".join(notes)
-
-
-def with_little_memory(args, pool):
-    """Whoever needs more than there is gets an error, the others none."""
-    tally = Tally()
-    unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
-    with Server([args.program], *OPTIONS) as server:
-        pid = server.process.pid
-        expected = round_of(server, pool)
-        for more in range(0, 40):
-            status = pathlib.Path(f"/proc/{pid}/status").read_text()
-            used = int(re.search(r"^VmSize:\s+(\d+) kB", status, re.M)[1])
-            most = (used << 10) + (more << 18)
-            resource.prlimit(pid, resource.RLIMIT_AS,
-                             (most, resource.RLIM_INFINITY))
-            tally.points += 1
-            tally.count(round_of(server, pool), expected)
-            resource.prlimit(pid, resource.RLIMIT_AS, unlimited)
-            check(server.process.poll() is None, "it has ended", server.said())
-        check(round_of(server, pool) == expected, "not whole any more")
-    return str(tally)
-
-
-def without_an_environment(args, pool):
-    with Server(["env", "-i", args.program], *OPTIONS) as server:
-        check(all(status == 200 for status, _ in round_of(server, pool)),
-              "not answered")
-
-
 def with_a_clock_that_jumps(args, pool):
     with Running(args, pool) as running:
         for seconds in (86400, -86400, 10**9, 0):
@@ -362,7 +202,8 @@ def with_a_clock_that_jumps(args, pool):
 def cases():
     # What a server does not do while it serves, or before it serves, is left
     # out.
-    kinds = {while_it_serves: ["allocate", "descriptor", "send"],
+    kinds = {while_it_serves: ["allocate", "descriptor", "send",
+                               "receive"],
              while_it_starts: ["allocate", "thread", "descriptor", "write",
                                "map"]}
     for case, count in itertools.product(kinds, [1, 20]):
@@ -371,9 +212,6 @@ def cases():
             named.__name__ = f"{kind}_{case.__name__}_{count}"
             yield named
     yield nothing_is_begun_by_a_request
-    yield with_few_descriptors
-    yield with_little_memory
-    yield without_an_environment
     yield with_a_clock_that_jumps
 
 

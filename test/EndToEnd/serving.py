@@ -124,17 +124,19 @@ def text_of(events):
 class Server:
     """`command serve`, on a free port of this machine. Under an MPI: `mpi` is
     its name, `mpirun` its launcher, and the command is of `ranks` processes.
+    What it says goes to the file `log`, or to one of its own.
     It has said that it serves and, with `asks_health`, answered once."""
 
     def __init__(self, command, *options, mpi=None, mpirun=None, ranks=1,
-                 key=None, authority=None, environment=None, asks_health=True):
+                 key=None, authority=None, environment=None, log=None,
+                 asks_health=True):
         self.program = command[0]
         self.key, self.mpi = key, mpi
         self.tls = authority and ssl.create_default_context(cafile=authority)
         words = [*command, "serve", "--port", 0, *options]
         if mpi:
             words = [mpirun, *OPTIONS[mpi], "-n", ranks, *words]
-        self.log = tempfile.NamedTemporaryFile(suffix=".log")
+        self.log = log or tempfile.NamedTemporaryFile(suffix=".log")
         self.process = subprocess.Popen(
             [str(word) for word in words], stdin=subprocess.DEVNULL,
             stdout=self.log, stderr=self.log,

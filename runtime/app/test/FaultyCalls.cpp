@@ -14,7 +14,7 @@
 //   [2]      how many calls one after another fail
 //   [3]      calls that have failed
 //   [3 + n]  calls of kind n so far
-//   [11]     seconds by which the clock of the day is wrong
+//   [12]     seconds by which the clock of the day is wrong
 //
 // A test resets a counter to start again while the program runs. With
 // SLUICE_FAULTS_SHOW, the stack addresses of each failing call, and of a crash,
@@ -28,6 +28,7 @@
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -54,11 +55,12 @@ namespace {
 enum Kind : int64_t {
   Allocate = 1,
   Thread,     ///< starting a thread
-  Descriptor, ///< opening a descriptor
-  Write,      ///< writing to a file
-  Map,        ///< mapping a file or memory
+  Descriptor, ///< opening, copying or watching a descriptor
+  Write,      ///< writing, enlarging or naming a file
+  Map,        ///< mapping a file or memory, or advice about it
   Connect,
-  Send, ///< sending to a socket
+  Send,    ///< sending to a socket
+  Receive, ///< receiving from a socket
   kinds
 };
 
@@ -67,7 +69,7 @@ struct Control {
   std::atomic<int64_t> calls[kinds - 1]; ///< [kind - 1]
   std::atomic<int64_t> clockSeconds;
 };
-static_assert(offsetof(Control, clockSeconds) == 11 * sizeof(int64_t));
+static_assert(offsetof(Control, clockSeconds) == 12 * sizeof(int64_t));
 
 /// Null if the program was started without SLUICE_FAULTS_FILE.
 Control *control = nullptr;
@@ -211,6 +213,29 @@ int epoll_create1(int flags) {
   return fails(Descriptor, EMFILE) ? -1 : NEXT(epoll_create1)(flags);
 }
 
+int epoll_ctl(int queue, int operation, int file, epoll_event *event) {
+  return operation == EPOLL_CTL_ADD && fails(Descriptor, ENOSPC)
+             ? -1
+             : NEXT(epoll_ctl)(queue, operation, file, event);
+}
+
+int mkostemp(char *path, int flags) {
+  return fails(Descriptor, EMFILE) ? -1 : NEXT(mkostemp)(path, flags);
+}
+
+int dup(int file) { return fails(Descriptor, EMFILE) ? -1 : NEXT(dup)(file); }
+
+int fcntl(int file, int operation, ...) {
+  va_list more;
+  va_start(more, operation);
+  void *argument = va_arg(more, void *);
+  va_end(more);
+  const bool copies = operation == F_DUPFD || operation == F_DUPFD_CLOEXEC;
+  return copies && fails(Descriptor, EMFILE)
+             ? -1
+             : NEXT(fcntl)(file, operation, argument);
+}
+
 ssize_t write(int file, const void *bytes, size_t count) {
   return fails(Write, ENOSPC) ? -1 : NEXT(write)(file, bytes, count);
 }
@@ -227,6 +252,25 @@ int ftruncate(int file, off_t bytes) {
   return fails(Write, ENOSPC) ? -1 : NEXT(ftruncate)(file, bytes);
 }
 
+int fallocate(int file, int mode, off_t at, off_t bytes) {
+  return fails(Write, ENOSPC) ? -1 : NEXT(fallocate)(file, mode, at, bytes);
+}
+
+int linkat(int folder, const char *path, int newFolder, const char *newPath,
+           int flags) {
+  return fails(Write, ENOSPC)
+             ? -1
+             : NEXT(linkat)(folder, path, newFolder, newPath, flags);
+}
+
+int rename(const char *path, const char *newPath) {
+  return fails(Write, ENOSPC) ? -1 : NEXT(rename)(path, newPath);
+}
+
+int fdatasync(int file) {
+  return fails(Write, EIO) ? -1 : NEXT(fdatasync)(file);
+}
+
 int fsync(int file) { return fails(Write, EIO) ? -1 : NEXT(fsync)(file); }
 
 void *mmap(void *wish, size_t bytes, int protection, int flags, int file,
@@ -234,6 +278,10 @@ void *mmap(void *wish, size_t bytes, int protection, int flags, int file,
   return fails(Map, ENOMEM)
              ? MAP_FAILED
              : NEXT(mmap)(wish, bytes, protection, flags, file, at);
+}
+
+int madvise(void *memory, size_t bytes, int advice) {
+  return fails(Map, ENOMEM) ? -1 : NEXT(madvise)(memory, bytes, advice);
 }
 
 int connect(int socket, const sockaddr *address, socklen_t bytes) {
@@ -247,6 +295,16 @@ ssize_t send(int socket, const void *bytes, size_t count, int flags) {
 
 ssize_t sendmsg(int socket, const msghdr *message, int flags) {
   return fails(Send, ECONNRESET) ? -1 : NEXT(sendmsg)(socket, message, flags);
+}
+
+ssize_t recv(int socket, void *bytes, size_t count, int flags) {
+  return fails(Receive, ECONNRESET) ? -1
+                                    : NEXT(recv)(socket, bytes, count, flags);
+}
+
+ssize_t recvmsg(int socket, msghdr *message, int flags) {
+  return fails(Receive, ECONNRESET) ? -1
+                                    : NEXT(recvmsg)(socket, message, flags);
 }
 
 int clock_gettime(clockid_t clock, timespec *time) {
@@ -270,6 +328,16 @@ void *mmap64(void *wish, size_t bytes, int protection, int flags, int file,
 }
 ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t at) {
   return pwrite(file, bytes, count, at);
+}
+int fcntl64(int file, int operation, ...) {
+  va_list more;
+  va_start(more, operation);
+  void *argument = va_arg(more, void *);
+  va_end(more);
+  return fcntl(file, operation, argument);
+}
+int fallocate64(int file, int mode, off64_t at, off64_t bytes) {
+  return fallocate(file, mode, at, bytes);
 }
 int ftruncate64(int file, off64_t bytes) { return ftruncate(file, bytes); }
 
