@@ -335,7 +335,8 @@ static Status writeExecutable(llvm::ArrayRef<char> object,
         return program.target == ProgramTarget::Cuda;
       });
   SLUICE_RETURN_IF_ERROR(linkExecutable({object.data(), object.size()}, archive,
-                                        isForGpus, linked.str().str()));
+                                        isForGpus, options.cpu.sanitizesThreads,
+                                        linked.str().str()));
 
   Expected<MappedFile> program = MappedFile::open(linked.str().str());
   if (!program)

@@ -73,6 +73,7 @@ static std::string explain(const std::string &logFile, llvm::StringRef driver,
 
 Status sluice::linkExecutable(std::span<const char> object,
                               const std::string &runtimeArchive, bool isForGpus,
+                              bool sanitizesThreads,
                               const std::string &output) {
   Expected<std::string> driver = findDriver();
   if (!driver)
@@ -114,6 +115,8 @@ Status sluice::linkExecutable(std::span<const char> object,
                                             "-lpthread",
                                             "-lm",
                                             "-Wl,--gc-sections"};
+  if (sanitizesThreads)
+    arguments.push_back("-fsanitize=thread");
   // See KernelImages.h.
   if (!isForGpus)
     arguments.push_back(

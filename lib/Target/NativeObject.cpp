@@ -24,6 +24,9 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Instrumentation/ThreadSanitizer.h"
+#include "llvm/Transforms/Scalar/ScalarizeMaskedMemIntrin.h"
+#include "llvm/Transforms/Scalar/Scalarizer.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 #include <mutex>
@@ -177,19 +180,51 @@ static void setTargetAttributes(llvm::Module &module, const CpuTarget &target) {
   }
 }
 
-static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
+namespace {
+
+/// What passes of LLVM need to run on a module.
+struct Analyses {
+  /// `machine` may be null; passes then assume no target.
+  explicit Analyses(llvm::TargetMachine *machine) : builder(machine) {
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(sccs);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, sccs, modules);
+  }
+
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager sccs;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
-      .run(module, modules);
+  llvm::PassBuilder builder;
+};
+
+} // namespace
+
+/// Has all functions tell ThreadSanitizer what they read and write. It knows
+/// accesses of up to 16 bytes without masks, so others are split first; for
+/// that the target must not be known, since it has the others.
+static void sanitizeThreads(llvm::Module &module) {
+  Analyses analyses(/*machine=*/nullptr);
+  llvm::FunctionPassManager functions;
+  functions.addPass(llvm::ScalarizeMaskedMemIntrinPass());
+  functions.addPass(llvm::ScalarizerPass(
+      llvm::ScalarizerPassOptions{.ScalarizeLoadStore = true}));
+  functions.addPass(llvm::ThreadSanitizerPass());
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::ModuleThreadSanitizerPass());
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(functions)));
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      function.addFnAttr(llvm::Attribute::SanitizeThread);
+  passes.run(module, analyses.modules);
+}
+
+static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
+  Analyses analyses(&machine);
+  analyses.builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+      .run(module, analyses.modules);
 }
 
 /// Lowers the host's code. Kernels for chips are in the image, and all else
@@ -223,6 +258,8 @@ sluice::emitObject(ModuleOp kernels, const ProgramData &data,
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(target);
   module->setTargetTriple(machine->getTargetTriple());
   module->setDataLayout(machine->createDataLayout());
+  if (target.sanitizesThreads)
+    sanitizeThreads(*module);
   setTargetAttributes(*module, target);
   addBytes(*module, "sluice_program_descriptor", data.descriptor);
   addBytes(*module, "sluice_program_tokenizer", data.tokenizer);

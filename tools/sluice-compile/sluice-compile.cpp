@@ -55,6 +55,10 @@ static cl::opt<std::string>
 static cl::opt<std::string> runtimeArchive(
     "runtime-archive", cl::cat(category), cl::value_desc("path"),
     cl::desc("The runtime to link with (default: the one beside this tool)"));
+static cl::opt<bool> sanitizeThreads(
+    "sanitize-threads", cl::Hidden, cl::cat(category),
+    cl::desc("Have generated code tell ThreadSanitizer what it does; needs a "
+             "runtime that is built for it (--runtime-archive)"));
 static cl::opt<std::string>
     compileTo("compile-to", cl::init("executable"), cl::cat(category),
               cl::value_desc("phase"),
@@ -314,6 +318,7 @@ int main(int argc, char **argv) {
   if (!cpu)
     return fail(cpu.status().withContext("--cpu"), exitUsage);
   options.cpu = cpu.take();
+  options.cpu.sanitizesThreads = sanitizeThreads;
   if (options.target == Phase::Executable && output == "-")
     return fail(failure("-o: an executable cannot be written to standard "
                         "output"),

@@ -23,6 +23,9 @@ struct CpuTarget {
   cpu::Isa isa;
   std::string llvmCpu;      // as in -mcpu
   std::string llvmFeatures; // as in -mattr
+  /// Generated code tells ThreadSanitizer what it reads and writes. The runtime
+  /// must be built for ThreadSanitizer too.
+  bool sanitizesThreads = false;
 };
 
 /// Returns the target for an instruction set of the runtime's kernels.

@@ -20,11 +20,12 @@ namespace sluice {
 /// c++, g++, clang++ or clang++-22 in that order, from PATH); the result needs
 /// nothing but the C library at run time. `runtimeArchive` is the path of
 /// libsluice_runtime.a. The executable carries the runtime's kernels for GPUs,
-/// some MB, only if `isForGpus`. Fails if there is no driver, if the runtime
-/// has another SLUICE_ABI_VERSION, or with the first message of the linker.
+/// some MB, only if `isForGpus`. `sanitizesThreads` links ThreadSanitizer.
+/// Fails if there is no driver, if the runtime has another SLUICE_ABI_VERSION,
+/// or with the first message of the linker.
 Status linkExecutable(std::span<const char> object,
                       const std::string &runtimeArchive, bool isForGpus,
-                      const std::string &output);
+                      bool sanitizesThreads, const std::string &output);
 
 /// Returns the path of the archive that belongs to this program:
 /// ../lib/libsluice_runtime.a, or for the CUDA emulator
