@@ -16,7 +16,9 @@ A case has as many points as it has calls, or N of them, spread evenly.
 """
 import argparse
 import concurrent.futures
+import contextlib
 import functools
+import http.client
 import itertools
 import mmap
 import pathlib
@@ -105,11 +107,15 @@ class Running:
         self.server = Server([self.args.program], *OPTIONS,
                              environment=self.faults.environment)
 
+    def restart(self):
+        self.server.kill()
+        self.start()
+
     def is_healthy(self):
         """If not, it is about to end."""
         try:
             return self.server.get("/health").status == 200
-        except OSError:
+        except (OSError, http.client.HTTPException):
             return False
 
     def calls_of_a_round(self, kind):
@@ -124,7 +130,11 @@ class Running:
         self.faults.disarm()
         tally.points += 1
         tally.count(outcomes, self.expected)
+        if count == 1:
+            harmed = [status for status, _ in outcomes if status != 200]
+            check(len(harmed) <= 1, "one failure harms several", harmed)
         if not self.is_healthy():
+            check(count > 1, "one failure ends the server", self.server.said())
             tally.ends += 1
             check_end(self.server.wait(), self.server.said())
             self.start()
@@ -132,22 +142,41 @@ class Running:
         check(after == self.expected, "it is not whole any more", after)
 
 
+@contextlib.contextmanager
+def named(kind, first, count, calls, args):
+    """Says at which point something is wrong."""
+    try:
+        yield
+    except Failure as failure:
+        problem = f"{kind} {first} to {first + count - 1} of {calls}: {failure}"
+        if not args.keep_going:
+            raise Failure(problem) from None
+        print(problem[:1000], flush=True)
+
+
 def while_it_serves(kind, count, args, pool):
     tally = Tally()
     with Running(args, pool) as running:
         calls = running.calls_of_a_round(kind)
         for first in points_of(calls, args):
-            try:
+            with named(kind, first, count, calls, args):
                 running.try_point(kind, first, count, tally)
-            except Failure as failure:
-                problem = (f"{kind} {first} to {first + count - 1} of "
-                           f"{calls}: {failure}")
-                if not args.keep_going:
-                    raise Failure(problem) from None
-                print(problem[:600], "\nthe server said:",
-                      running.server.said(), flush=True)
+            if not running.is_healthy():
                 running.server.kill()
                 running.start()
+    return f"{calls} calls a round, {count} fail; {tally}"
+
+
+def in_the_first_round(kind, count, args, pool):
+    """What is done for the first requests alone fails, too."""
+    tally = Tally()
+    with Running(args, pool) as running:
+        running.restart()
+        calls = running.calls_of_a_round(kind)
+        for first in points_of(calls, args):
+            with named(kind, first, count, calls, args):
+                running.restart()
+                running.try_point(kind, first, count, tally)
     return f"{calls} calls a round, {count} fail; {tally}"
 
 
@@ -166,13 +195,15 @@ def while_it_starts(kind, count, args, pool):
         if kind in ("write", "map"):  # so that it packs its weights
             pathlib.Path(args.program + ".weights").unlink(missing_ok=True)
         faults.arm(kind, first, count)
-        server = start(tally, [args.program], *OPTIONS,
-                       environment=faults.environment)
-        faults.disarm()
-        if not server:
-            continue
-        with server:
-            tally.count(round_of(server, pool), expected)
+        with named(kind, first, count, calls, args):
+            server = start(tally, [args.program], *OPTIONS,
+                           environment=faults.environment)
+            faults.disarm()
+            if not server:
+                continue
+            with server:
+                tally.count(round_of(server, pool), expected)
+                check(round_of(server, pool) == expected, "not whole")
     return f"{calls} calls, {count} fail; {tally}"
 
 
@@ -204,13 +235,14 @@ def cases():
     # out.
     kinds = {while_it_serves: ["allocate", "descriptor", "send",
                                "receive"],
+             in_the_first_round: ["allocate"],
              while_it_starts: ["allocate", "thread", "descriptor", "write",
                                "map"]}
     for case, count in itertools.product(kinds, [1, 20]):
         for kind in kinds[case]:
-            named = functools.partial(case, kind, count)
-            named.__name__ = f"{kind}_{case.__name__}_{count}"
-            yield named
+            one = functools.partial(case, kind, count)
+            one.__name__ = f"{kind}_{case.__name__}_{count}"
+            yield one
     yield nothing_is_begun_by_a_request
     yield with_a_clock_that_jumps
 

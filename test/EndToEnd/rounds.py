@@ -48,7 +48,8 @@ REQUESTS = [
                               "max_tokens": 6}),
     whole("/v1/completions", {"prompt": "The", "logprobs": 3, **GREEDY}),
     whole("/v1/chat/completions", {
-        "messages": [{"role": "user", "content": "Name a pass."}], **GREEDY}),
+        "messages": [{"role": "user", "content": "Name a pass."}],
+        "response_format": {"type": "json_object"}, **GREEDY}),
     whole("/v1/completions", {
         "prompt": "A", "grammar": "root ::= [a-c]{4}", **GREEDY}),
     streamed({"prompt": "A pass is a", **GREEDY}),
