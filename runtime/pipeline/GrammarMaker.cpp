@@ -214,16 +214,23 @@ void GrammarMaker::run(Worker &worker) {
     WorkMeter meter(
         work, [&] { return isUnwanted(worker); },
         worker.isSlow ? WorkMeter::Clock::now : threadTime);
-    Made made = ready.ok()
-                    ? guarded([&] { return makeNow(wanted.source, meter); })
-                    : Made(ready);
+    // Not where memory ran out, or the time.
+    bool comesToTheSame = false;
+    Made made = guarded([&]() -> Made {
+      if (!ready.ok())
+        return ready;
+      Made now = makeNow(wanted.source, meter);
+      comesToTheSame =
+          now || meter.end() == WorkMeter::End::None || meter.endsAlways();
+      return now;
+    });
     lock.lock();
     times.advance(tenant, threadTime() - began);
     const bool isTooLong =
         !worker.isSlow && meter.end() == WorkMeter::End::Time;
     wanted.isLong |= isTooLong;
     if (!isTooLong && meter.end() != WorkMeter::End::Unwanted)
-      publish(worker, std::move(made), lock);
+      publish(worker, std::move(made), comesToTheSame, lock);
     else if (worker.current.use_count() > 1) // a request holds it
       insist(lock, [&] { queue.push_front({worker.current, tenant}); });
     worker.current = nullptr;
@@ -232,13 +239,15 @@ void GrammarMaker::run(Worker &worker) {
   }
 }
 
-void GrammarMaker::publish(Worker &worker, Made made,
+void GrammarMaker::publish(Worker &worker, Made made, bool isKept,
                            std::unique_lock<std::mutex> &lock) {
   lock.unlock();
   worker.current->promise.set_value(std::move(made));
   if (onMade)
     onMade();
   lock.lock();
+  if (!isKept)
+    return;
   std::list<std::shared_ptr<WantedGrammar>> dropped;
   insist(lock, [&] { dropped = keep(worker.current); });
   lock.unlock();

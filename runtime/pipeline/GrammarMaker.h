@@ -95,7 +95,8 @@ public:
   ~GrammarMaker();
 
   /// Returns the grammar and queues it to be made, unless it is queued already
-  /// or one of those made last.
+  /// or one of those made last. An error of a grammar is found again likewise,
+  /// unless memory or time had run out.
   std::shared_ptr<WantedGrammar> make(const GrammarSource &source,
                                       TenantNumber tenant);
 
@@ -125,7 +126,8 @@ private:
   bool isUnwanted(const Worker &worker);
   Status needTrie();
   Made makeNow(const GrammarSource &source, WorkMeter &meter);
-  void publish(Worker &worker, Made made, std::unique_lock<std::mutex> &lock);
+  void publish(Worker &worker, Made made, bool isKept,
+               std::unique_lock<std::mutex> &lock);
   std::list<std::shared_ptr<WantedGrammar>>
   keep(const std::shared_ptr<WantedGrammar> &wanted);
 

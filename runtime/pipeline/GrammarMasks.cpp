@@ -92,6 +92,14 @@ void GrammarMasks::begin(Stage &stage) {
   offered.notify_all();
 }
 
+/// Returns whether something else may use the task. A thread that made a mask
+/// releases the mutex before its reference, so if it does not hold the task any
+/// more, what it did with it happened before.
+bool GrammarMasks::isHeld(const Task &task) {
+  std::lock_guard lock(mutex);
+  return task.use_count() > 1;
+}
+
 /// Adds a row to the tasks of the step, and reuses a task that nothing else
 /// holds.
 void GrammarMasks::offer(const Row &row, std::span<const int32_t> output,
@@ -99,13 +107,8 @@ void GrammarMasks::offer(const Row &row, std::span<const int32_t> output,
   if (used == tasks.size())
     tasks.emplace_back();
   Task &task = tasks[used++];
-  {
-    // A thread that made a mask releases the mutex before its reference, so
-    // what it did with the task happened before this.
-    std::lock_guard lock(mutex);
-    if (task.use_count() > 1)
-      task = nullptr;
-  }
+  if (isHeld(task))
+    task = nullptr;
   if (!task)
     task = std::make_shared<RowMask>();
   task->row = row;

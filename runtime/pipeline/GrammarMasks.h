@@ -114,6 +114,7 @@ private:
 
   void offer(const Row &row, std::span<const int32_t> output,
              const std::shared_ptr<GrammarText> &text);
+  bool isHeld(const Task &task);
   void runQuick();
   void runSlow();
   void grammarMade();

@@ -57,6 +57,21 @@ TEST(GrammarMakerTest, ErrorsAreOfWhoGetsIt) {
             "grammar: the model has no tokenizer");
 }
 
+/// Memory that runs out for a moment is the end of one request.
+TEST(GrammarMakerTest, ForgetsThatMemoryRanOut) {
+  int tries = 0;
+  GrammarMaker maker([&] {
+    if (++tries == 1)
+      throw std::bad_alloc();
+    return oneLetter();
+  });
+  ASSERT_TRUE(maker.start().ok());
+  const GrammarSource source = {gbnf, "root ::= \"a\""};
+  EXPECT_FALSE(maker.make(source, 1)->get());
+  EXPECT_TRUE(maker.make(source, 1)->get());
+  EXPECT_EQ(tries, 2);
+}
+
 /// Records the order in which grammars are made, once the first one may be
 /// made.
 class GrammarMakerOrderTest : public testing::Test {
