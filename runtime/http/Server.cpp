@@ -16,6 +16,7 @@
 #include <boost/asio/post.hpp>
 
 #include <thread>
+#include <utility>
 
 using namespace sluice;
 using namespace sluice::http;
@@ -33,6 +34,23 @@ constexpr uint64_t noNetwork = 0;
 /// How often to retry after memory or file descriptors ran out.
 constexpr std::chrono::milliseconds lookInterval{100};
 
+/// Sets a flag as long as it lives, and is moved along with an operation. The
+/// flag then is right even if the operation ends by an exception.
+class Raised {
+public:
+  explicit Raised(bool &flag) : flag(&flag) { flag = true; }
+  Raised(Raised &&other) noexcept : flag(std::exchange(other.flag, nullptr)) {}
+  Raised &operator=(Raised &&) = delete;
+  ~Raised() { lower(); }
+  void lower() {
+    if (bool *mine = std::exchange(flag, nullptr))
+      *mine = false;
+  }
+
+private:
+  bool *flag;
+};
+
 } // namespace
 
 struct Server::Impl {
@@ -48,10 +66,12 @@ struct Server::Impl {
   void closeAll();
   void run();
 
+  /// Whether an operation of `acceptor` is pending. Destroyed after `loop`,
+  /// which holds that operation.
+  bool isAccepting = false;
   Loop loop;
   asio::executor_work_guard<LoopExecutor> work;
   Acceptor acceptor;
-  bool isAccepting = false;
   uint16_t port = 0;
   std::thread thread;
   bool started = false;
@@ -81,8 +101,9 @@ Status Server::Impl::listen() {
 }
 
 void Server::Impl::accept() {
-  acceptor.async_accept([this](const error_code &ec, Socket socket) {
-    isAccepting = false;
+  acceptor.async_accept([this, pending = Raised(isAccepting)](
+                            const error_code &ec, Socket socket) mutable {
+    pending.lower();
     if (!acceptor.is_open())
       return;
     bool isShort = ec == asio::error::no_descriptors ||
@@ -99,7 +120,6 @@ void Server::Impl::accept() {
     if (!ec)
       accepted(std::move(socket));
   });
-  isAccepting = true;
 }
 
 void Server::Impl::accepted(Socket socket) {
