@@ -241,15 +241,18 @@ void GrammarMaker::run(Worker &worker) {
 
 void GrammarMaker::publish(Worker &worker, Made made, bool isKept,
                            std::unique_lock<std::mutex> &lock) {
+  std::shared_ptr<WantedGrammar> wanted = worker.current;
+  if (!isKept) // A request that has seen the error asks for another try.
+    worker.current = nullptr;
   lock.unlock();
-  worker.current->promise.set_value(std::move(made));
+  wanted->promise.set_value(std::move(made));
   if (onMade)
     onMade();
   lock.lock();
   if (!isKept)
     return;
   std::list<std::shared_ptr<WantedGrammar>> dropped;
-  insist(lock, [&] { dropped = keep(worker.current); });
+  insist(lock, [&] { dropped = keep(wanted); });
   lock.unlock();
   dropped.clear(); // large data; others need not wait for the mutex meanwhile
   lock.lock();

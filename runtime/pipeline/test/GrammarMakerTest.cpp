@@ -59,16 +59,25 @@ TEST(GrammarMakerTest, ErrorsAreOfWhoGetsIt) {
 
 /// Memory that runs out for a moment is the end of one request.
 TEST(GrammarMakerTest, ForgetsThatMemoryRanOut) {
-  int tries = 0;
-  GrammarMaker maker([&] {
-    if (++tries == 1)
-      throw std::bad_alloc();
-    return oneLetter();
-  });
+  std::atomic<int> tries{0};
+  std::promise<void> again;
+  GrammarMaker maker(
+      [&] {
+        if (++tries == 1)
+          throw std::bad_alloc();
+        return oneLetter();
+      },
+      // The next request comes while the maker still publishes the error.
+      [&] {
+        if (tries == 1)
+          again.get_future().wait();
+      });
   ASSERT_TRUE(maker.start().ok());
   const GrammarSource source = {gbnf, "root ::= \"a\""};
   EXPECT_FALSE(maker.make(source, 1)->get());
-  EXPECT_TRUE(maker.make(source, 1)->get());
+  auto second = maker.make(source, 1);
+  again.set_value();
+  EXPECT_TRUE(second->get());
   EXPECT_EQ(tries, 2);
 }
 
