@@ -8,7 +8,7 @@
 #include "runtime/grammar/GrammarState.h"
 
 #include "runtime/grammar/GrammarLimits.h"
-#include "runtime/grammar/TrieWalk.h"
+#include "runtime/grammar/Workspace.h"
 
 #include <algorithm>
 #include <bit>
@@ -19,26 +19,6 @@ using namespace sluice;
 using namespace sluice::grammar;
 
 namespace {
-
-/// A mask whose rule returns to a stack entry.
-struct Returning {
-  std::shared_ptr<const StateMask> mask;
-  uint32_t stackEntry;
-};
-
-/// The working memory of calls that match tokens, which keeps its capacity.
-struct Workspace {
-  TrieWalk walk;
-  std::vector<Returning> returning;
-  std::vector<uint32_t> toHold; // entries that the matcher has made
-  std::vector<uint32_t> heldAs; // [entry that the matcher has made]
-  std::vector<StackTable::Edge> edges;
-};
-
-Workspace &workspace() {
-  thread_local Workspace space;
-  return space;
-}
 
 void setBits(std::span<uint64_t> bits, std::span<const TokenId> tokens) {
   for (TokenId token : tokens)
@@ -55,12 +35,13 @@ struct GrammarState::Family {
 
 GrammarState::GrammarState(std::shared_ptr<const TokenGrammar> grammar)
     : grammar(std::move(grammar)), family(std::make_shared<Family>()) {
-  GrammarMatcher &matcher = workspace().walk.matcher;
+  BorrowedWorkspace space;
+  GrammarMatcher &matcher = space->walk.matcher;
   WorkMeter meter({.steps = maxMaskSteps});
   matcher.attach(this->grammar->grammar().tables(), family->stackEntries,
                  meter);
   matcher.start();
-  hold(matcher, 0);
+  hold(*space, 0);
 }
 
 GrammarState::GrammarState(const GrammarState &other)
@@ -107,8 +88,8 @@ void GrammarState::releaseItems() {
 
 /// Makes the matcher's items from `begin` the items of this state. Entries that
 /// the match has made move into the family's table. Called with its lock held.
-void GrammarState::hold(GrammarMatcher &matcher, size_t begin) {
-  Workspace &space = workspace();
+void GrammarState::hold(Workspace &space, size_t begin) {
+  const GrammarMatcher &matcher = space.walk.matcher;
   StackTable &stackEntries = family->stackEntries;
   space.toHold.clear();
   auto isOwn = [](uint32_t stackEntry) {
@@ -189,10 +170,11 @@ bool GrammarState::matchToken(TokenId token, GrammarMatcher &matcher,
 bool GrammarState::accepts(TokenId token) const {
   if (grammar->trie().isEndToken(token))
     return isComplete() && !ended;
+  BorrowedWorkspace space;
   std::shared_lock lock(family->mutex);
   size_t begin;
   WorkMeter meter({.steps = maxMaskSteps});
-  return matchToken(token, workspace().walk.matcher, meter, begin);
+  return matchToken(token, space->walk.matcher, meter, begin);
 }
 
 bool GrammarState::advance(TokenId token) {
@@ -202,13 +184,13 @@ bool GrammarState::advance(TokenId token) {
     ended = true;
     return true;
   }
+  BorrowedWorkspace space;
   std::lock_guard lock(family->mutex);
   size_t begin;
-  GrammarMatcher &matcher = workspace().walk.matcher;
   WorkMeter meter({.steps = maxMaskSteps});
-  if (!matchToken(token, matcher, meter, begin))
+  if (!matchToken(token, space->walk.matcher, meter, begin))
     return false;
-  hold(matcher, begin);
+  hold(*space, begin);
   return true;
 }
 
@@ -232,9 +214,8 @@ Status GrammarState::fillMask(std::span<uint64_t> bits,
   std::fill(bits.begin(), bits.end(), 0);
   if (ended)
     return failure("grammar: the text has ended, no token can follow");
+  BorrowedWorkspace space;
   std::shared_lock lock(family->mutex);
-  std::vector<Returning> &returning = workspace().returning;
-  returning.clear();
   for (const MatchItem &item : items) {
     if (item.state == GrammarTables::textEnd) {
       setBits(bits, grammar->trie().endTokens());
@@ -259,12 +240,9 @@ Status GrammarState::fillMask(std::span<uint64_t> bits,
       bits[i] |= (*mask)->words[i];
     setBits(bits, (*mask)->tokens);
     if ((*mask)->returnCount > 0 && below != StackTable::none)
-      returning.push_back({mask.take(), below});
+      space->returning.push_back({mask.take(), below});
   }
-  Status status = addReturns(bits, meter);
-  returning.clear(); // so that masks which the cache drops are freed
-  if (!status.ok())
-    return status;
+  SLUICE_RETURN_IF_ERROR(addReturns(*space, bits, meter));
   if (std::all_of(bits.begin(), bits.end(), [](uint64_t w) { return w == 0; }))
     return failure("grammar: the vocabulary has no token that can come next");
   return {};
@@ -272,16 +250,15 @@ Status GrammarState::fillMask(std::span<uint64_t> bits,
 
 /// Adds the tokens that go on after the end of the rules whose masks are in the
 /// workspace.
-Status GrammarState::addReturns(std::span<uint64_t> bits,
+Status GrammarState::addReturns(Workspace &space, std::span<uint64_t> bits,
                                 WorkMeter &meter) const {
-  Workspace &space = workspace();
   GrammarMatcher &matcher = space.walk.matcher;
   const TokenTrie &trie = grammar->trie();
   matcher.attach(grammar->grammar().tables(), family->stackEntries, meter);
   auto allow = [&](uint32_t first, uint32_t last, size_t, size_t) {
     setBits(bits, trie.tokensAt(first, last));
   };
-  for (const Returning &it : space.returning) {
+  for (const ReturningMask &it : space.returning) {
     matcher.items.clear();
     matcher.returnFrom(it.stackEntry);
     if (std::all_of(matcher.items.begin(), matcher.items.end(),

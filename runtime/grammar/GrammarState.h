@@ -35,6 +35,7 @@ namespace sluice::grammar {
 
 struct MatchItem;
 class GrammarMatcher;
+struct Workspace;
 
 /// The state of a text in its grammar. Copies share their stacks under a lock,
 /// so a copy costs a few words, whatever the length and depth of the text.
@@ -89,10 +90,11 @@ private:
 
   bool matchToken(TokenId token, GrammarMatcher &matcher, WorkMeter &meter,
                   size_t &begin) const;
-  void hold(GrammarMatcher &matcher, size_t begin);
+  void hold(Workspace &space, size_t begin);
   void addReferences() const;
   void releaseItems();
-  Status addReturns(std::span<uint64_t> bits, WorkMeter &meter) const;
+  Status addReturns(Workspace &space, std::span<uint64_t> bits,
+                    WorkMeter &meter) const;
 
   std::shared_ptr<const TokenGrammar> grammar;
   /// Shared by the state and its copies.

@@ -8,7 +8,7 @@
 #include "runtime/grammar/TokenGrammar.h"
 
 #include "runtime/grammar/GrammarLimits.h"
-#include "runtime/grammar/TrieWalk.h"
+#include "runtime/grammar/Workspace.h"
 
 #include <algorithm>
 
@@ -67,10 +67,9 @@ uint32_t TokenGrammar::countThatMatters(uint32_t state, uint32_t count) const {
 
 Expected<TokenGrammar::Mask> TokenGrammar::makeMask(RulePlace place,
                                                     WorkMeter &meter) const {
-  thread_local TrieWalk walk;
-  thread_local const StackTable noEntries;
-  GrammarMatcher &matcher = walk.matcher;
-  matcher.attach(rules.tables(), noEntries, meter);
+  BorrowedWorkspace space;
+  GrammarMatcher &matcher = space->walk.matcher;
+  matcher.attach(rules.tables(), space->noEntries, meter);
   // The lowest entry stands for any entry: an item that returns to it ends its
   // walk.
   uint32_t stackEntry = matcher.lowestEntry();
@@ -79,7 +78,7 @@ Expected<TokenGrammar::Mask> TokenGrammar::makeMask(RulePlace place,
   matcher.items.push_back({place.state, place.count, stackEntry});
   auto mask = std::make_shared<StateMask>();
   const TokenTrie &trie = *vocabulary;
-  bool done = walk.below(
+  bool done = space->walk.below(
       trie, 0, [&](uint32_t first, uint32_t last, size_t begin, size_t end) {
         auto tokens = trie.tokensAt(first, last);
         mask->tokens.insert(mask->tokens.end(), tokens.begin(), tokens.end());
