@@ -133,13 +133,19 @@ class Running:
         if count == 1:
             harmed = [status for status, _ in outcomes if status != 200]
             check(len(harmed) <= 1, "one failure harms several", harmed)
-        if not self.is_healthy():
-            check(count > 1, "one failure ends the server", self.server.said())
-            tally.ends += 1
-            check_end(self.server.wait(), self.server.said())
-            self.start()
-        after = round_of(self.server, self.pool)
-        check(after == self.expected, "it is not whole any more", after)
+        if self.is_whole():
+            return
+        check(count > 1, "one failure ends the server", self.server.said())
+        tally.ends += 1
+        check_end(self.server.wait(), self.server.said())
+        self.start()
+        check(self.is_whole(), "not whole after a new start")
+
+    def is_whole(self):
+        """If not, it is about to end: it may notice so only after it has
+        answered /health."""
+        return (self.is_healthy() and
+                round_of(self.server, self.pool) == self.expected)
 
 
 @contextlib.contextmanager
