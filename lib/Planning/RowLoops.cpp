@@ -14,16 +14,13 @@ using namespace sluice::planning;
 bool sluice::planning::isColumnOp(Operation *op) {
   if (auto operand = dyn_cast<ToOperandOp>(op))
     return operand.getOperand().getFormat() != OperandFormat::Q8;
-  return isa<RmsNormOp, LayerNormOp, ActivationOp, GateOp, AddOp, AddBiasOp>(
-      op);
+  return isa<ColumnOpInterface>(op);
 }
 
 unsigned sluice::planning::countPasses(Operation *op) {
   if (auto operand = dyn_cast<ToOperandOp>(op))
     return operand.getOperand().getFormat() == OperandFormat::F16 ? 2 : 1;
-  if (isa<RmsNormOp>(op))
-    return 2;
-  return isa<LayerNormOp>(op) ? 3 : 1;
+  return cast<ColumnOpInterface>(op).countSums() + 1;
 }
 
 bool ColumnPass::isLast() const { return number + 1 == countPasses(op); }
@@ -31,7 +28,8 @@ bool ColumnPass::isLast() const { return number + 1 == countPasses(op); }
 bool ColumnPass::isSum() const { return !isa<ToOperandOp>(op) && !isLast(); }
 
 int64_t sluice::planning::getSumWidth(Operation *op) {
-  if (!isa<RmsNormOp, LayerNormOp>(op))
+  auto columns = dyn_cast<ColumnOpInterface>(op);
+  if (!columns || columns.countSums() == 0)
     return 0;
   return getWidth(op->getOperand(0).getType());
 }

@@ -12,8 +12,8 @@
 
 #include "StepRunner.h"
 
-#include "lib/Conversion/SluiceToNative/ActivationCode.h"
 #include "runtime/device/cuda/kernels/GateMath.cuh"
+#include "sluice/Dialect/Sluice/IR/ColumnOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -47,7 +47,7 @@ public:
     b.setInsertionPointToStart(entry);
     auto vector = VectorType::get({lanes}, b.getF32Type());
     Value x = LLVM::LoadOp::create(b, vector, entry->getArgument(0), 4);
-    Value y = planning::emitActivation(b, kind, x);
+    Value y = ir::buildActivation(b, kind, x);
     LLVM::StoreOp::create(b, y, entry->getArgument(1), 4);
     func::ReturnOp::create(b);
     jit = std::make_unique<Jit>(*module);

@@ -15,8 +15,6 @@
 #include "RowEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace sluice::ir;
@@ -56,7 +54,8 @@ Value RowEmitter::emitPass(const ColumnPass &pass, Registers &registers,
     return emitReduce(pass, x, mask, carried);
   }
   Value rows = pass.op->getResult(0);
-  Value result = emitMap(pass, registers, column, mask);
+  Value result =
+      emitMap(cast<ColumnOpInterface>(pass.op), registers, column, mask);
   registers[rows] = result;
   if (loop.getBuffer(rows))
     code.store(result, getMemory(rows), {row, column}, mask);
@@ -77,78 +76,28 @@ Value RowEmitter::readWeight(Value weight, Value column, Value mask) {
 }
 
 /// Emits an op's last pass and returns its result for the current columns.
-Value RowEmitter::emitMap(const ColumnPass &pass, Registers &registers,
+Value RowEmitter::emitMap(ColumnOpInterface op, Registers &registers,
                           Value column, Value mask) {
-  auto input = [&](Value rows) { return read(rows, registers, column, mask); };
-  return llvm::TypeSwitch<Operation *, Value>(pass.op)
-      .Case([&](AddBiasOp op) {
-        Value sum = input(op.getInput());
-        for (Value bias : op.getBiases())
-          sum = arith::AddFOp::create(b, sum, readWeight(bias, column, mask));
-        return sum;
-      })
-      .Case([&](AddOp op) {
-        Value lhs = input(op.getLhs());
-        return arith::AddFOp::create(b, lhs, input(op.getRhs()));
-      })
-      .Case([&](ActivationOp op) {
-        return code.activation(op.getKind(), input(op.getInput()));
-      })
-      .Case([&](GateOp op) {
-        Value gate = code.activation(op.getKind(), input(op.getGate()));
-        return arith::MulFOp::create(b, gate, input(op.getInput()));
-      })
-      .Case([&](RmsNormOp op) {
-        Value scaled = arith::MulFOp::create(b, input(op.getInput()),
-                                             scalars.at(op).inverse);
-        return arith::MulFOp::create(b, scaled,
-                                     readWeight(op.getWeight(), column, mask));
-      })
-      .Case([&](LayerNormOp op) -> Value {
-        const Scalars &scalar = scalars.at(op);
-        Value centred =
-            arith::SubFOp::create(b, input(op.getInput()), scalar.mean);
-        Value scaled = arith::MulFOp::create(b, centred, scalar.inverse);
-        Value weight = readWeight(op.getWeight(), column, mask);
-        if (!op.getBias())
-          return arith::MulFOp::create(b, scaled, weight);
-        return math::FmaOp::create(b, scaled, weight,
-                                   readWeight(op.getBias(), column, mask));
-      });
+  SmallVector<Value> columns;
+  for (Value operand : op->getOperands())
+    columns.push_back(isRows(operand.getType())
+                          ? read(operand, registers, column, mask)
+                          : readWeight(operand, column, mask));
+  return op.buildFeatures(b, columns, scalars[op]);
 }
 
 /// Adds the current columns to an op's sums.
 Value RowEmitter::emitReduce(const ColumnPass &pass, Value x, Value mask,
                              Value sum) {
-  bool isMean = isa<LayerNormOp>(pass.op) && pass.number == 0;
-  Value next;
-  if (isMean) {
-    next = arith::AddFOp::create(b, sum, x);
-  } else {
-    if (isa<LayerNormOp>(pass.op))
-      x = arith::SubFOp::create(b, x, scalars.at(pass.op).mean);
-    next = math::FmaOp::create(b, x, x, sum);
-  }
+  Value next = cast<ColumnOpInterface>(pass.op).buildTerm(
+      b, pass.number, x, scalars[pass.op], sum);
   // Lanes after the row's end have arbitrary values.
   return mask ? arith::SelectOp::create(b, mask, next, sum).getResult() : next;
 }
 
 /// Computes the scalar that the op's next pass uses.
 void RowEmitter::finishReduction(const ColumnPass &pass, Value sum) {
-  Operation *op = pass.op;
-  auto width = static_cast<double>(getWidth(op->getOperand(0).getType()));
-  Value mean =
-      arith::DivFOp::create(b, code.sumLanes(sum), code.scalarConstant(width));
-  Scalars &scalar = scalars[op];
-  if (isa<LayerNormOp>(op) && pass.number == 0) {
-    scalar.mean = code.broadcast(mean);
-    return;
-  }
-  APFloat epsilon = isa<RmsNormOp>(op) ? cast<RmsNormOp>(op).getEpsilon()
-                                       : cast<LayerNormOp>(op).getEpsilon();
-  Value square = arith::AddFOp::create(
-      b, mean, code.scalarConstant(epsilon.convertToDouble()));
-  Value inverse = arith::DivFOp::create(b, code.scalarConstant(1.0),
-                                        math::SqrtOp::create(b, square));
-  scalar.inverse = code.broadcast(inverse);
+  Value scalar = cast<ColumnOpInterface>(pass.op).buildScalar(
+      b, pass.number, code.sumLanes(sum));
+  scalars[pass.op].push_back(code.broadcast(scalar));
 }

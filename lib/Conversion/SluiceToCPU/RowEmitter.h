@@ -37,12 +37,6 @@ public:
   void emit(mlir::Value row);
 
 private:
-  /// Scalars that an op's passes compute for its later passes, as vectors of
-  /// equal lanes.
-  struct Scalars {
-    mlir::Value mean;
-    mlir::Value inverse; // one over the root of the mean square
-  };
   /// The current columns of rows.
   using Registers = llvm::DenseMap<mlir::Value, mlir::Value>;
 
@@ -72,7 +66,7 @@ private:
   mlir::Value emitPass(const ColumnPass &pass, Registers &registers,
                        mlir::Value column, mlir::Value mask,
                        mlir::Value carried);
-  mlir::Value emitMap(const ColumnPass &pass, Registers &registers,
+  mlir::Value emitMap(ir::ColumnOpInterface op, Registers &registers,
                       mlir::Value column, mlir::Value mask);
   mlir::Value emitReduce(const ColumnPass &pass, mlir::Value x,
                          mlir::Value mask, mlir::Value sum);
@@ -88,7 +82,8 @@ private:
   RuntimeCalls &runtime;
   const RowOperands &operands;
   mlir::Value row;
-  llvm::DenseMap<mlir::Operation *, Scalars> scalars;
+  /// The scalars that an op's passes have computed, as vectors of equal lanes.
+  llvm::DenseMap<mlir::Operation *, mlir::SmallVector<mlir::Value>> scalars;
 };
 
 } // namespace sluice::tocpu

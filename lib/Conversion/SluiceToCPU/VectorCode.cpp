@@ -7,7 +7,7 @@
 
 #include "VectorCode.h"
 
-#include "lib/Conversion/SluiceToNative/ActivationCode.h"
+#include "sluice/Dialect/Sluice/IR/ColumnOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -40,11 +40,11 @@ Value VectorCode::scaleIndex(Value index, int64_t factor) {
 }
 
 Value VectorCode::constant(double value) {
-  return planning::emitConstant(b, getType(), value);
+  return buildConstant(b, getType(), value);
 }
 
 Value VectorCode::scalarConstant(double value) {
-  return planning::emitConstant(b, b.getF32Type(), value);
+  return buildConstant(b, b.getF32Type(), value);
 }
 
 Value VectorCode::broadcast(Value scalar) {
@@ -135,8 +135,4 @@ Value VectorCode::sumLanes(Value vector) {
     vector = arith::AddFOp::create(b, lower, upper);
   }
   return vector::ExtractOp::create(b, vector, ArrayRef<int64_t>{0});
-}
-
-Value VectorCode::activation(ActivationKind kind, Value x) {
-  return planning::emitActivation(b, kind, x);
 }

@@ -69,9 +69,6 @@ public:
   /// left.
   mlir::Value sumLanes(mlir::Value vector);
 
-  /// Applies an activation function to each lane.
-  mlir::Value activation(ir::ActivationKind kind, mlir::Value x);
-
 private:
   mlir::ImplicitLocOpBuilder &b;
   int64_t lanes;

@@ -7,7 +7,7 @@
 
 #include "BlockCode.h"
 
-#include "lib/Conversion/SluiceToNative/ActivationCode.h"
+#include "sluice/Dialect/Sluice/IR/ColumnOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -82,8 +82,7 @@ std::pair<Value, Value> BlockCode::divideIndex(Value index, int64_t divisor) {
 }
 
 Value BlockCode::constant(double value, int64_t lanes) {
-  return planning::emitConstant(b, VectorType::get({lanes}, b.getF32Type()),
-                                value);
+  return ir::buildConstant(b, VectorType::get({lanes}, b.getF32Type()), value);
 }
 
 Value BlockCode::broadcast(Value scalar, int64_t lanes) {

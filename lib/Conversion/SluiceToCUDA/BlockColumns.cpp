@@ -7,11 +7,7 @@
 
 #include "BlockEmitter.h"
 
-#include "lib/Conversion/SluiceToNative/ActivationCode.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace sluice::ir;
@@ -105,7 +101,7 @@ Value BlockEmitter::emitPass(const ColumnPass &pass, const Turn &turn,
     return {};
   }
   Value output = pass.op->getResult(0);
-  Value result = emitMap(pass, number);
+  Value result = emitMap(cast<ColumnOpInterface>(pass.op), number);
   registers[output][number] = result;
   if (loop.getBuffer(output))
     code.storeLanes(turn, result, getMemory(output),
@@ -113,80 +109,31 @@ Value BlockEmitter::emitPass(const ColumnPass &pass, const Turn &turn,
   return {};
 }
 
-Value BlockEmitter::emitMap(const ColumnPass &pass, size_t turn) {
-  auto input = [&](Value rows) { return registers[rows][turn]; };
-  auto weight = [&](Value of) { return weights[of][turn]; };
-  auto all = [&](Value scalar) { return code.broadcast(scalar, lanes); };
-  return llvm::TypeSwitch<Operation *, Value>(pass.op)
-      .Case([&](AddBiasOp op) {
-        Value sum = input(op.getInput());
-        for (Value bias : op.getBiases())
-          sum = arith::AddFOp::create(b, sum, weight(bias));
-        return sum;
-      })
-      .Case([&](AddOp op) {
-        return arith::AddFOp::create(b, input(op.getLhs()), input(op.getRhs()));
-      })
-      .Case([&](ActivationOp op) {
-        return emitActivation(b, op.getKind(), input(op.getInput()));
-      })
-      .Case([&](GateOp op) {
-        Value gate = emitActivation(b, op.getKind(), input(op.getGate()));
-        return arith::MulFOp::create(b, gate, input(op.getInput()));
-      })
-      .Case([&](RmsNormOp op) {
-        Value scaled = arith::MulFOp::create(b, input(op.getInput()),
-                                             all(scalars.at(op).inverse));
-        return arith::MulFOp::create(b, scaled, weight(op.getWeight()));
-      })
-      .Case([&](LayerNormOp op) -> Value {
-        const Scalars &scalar = scalars.at(op);
-        Value centred =
-            arith::SubFOp::create(b, input(op.getInput()), all(scalar.mean));
-        Value scaled = arith::MulFOp::create(b, centred, all(scalar.inverse));
-        if (!op.getBias())
-          return arith::MulFOp::create(b, scaled, weight(op.getWeight()));
-        return math::FmaOp::create(b, scaled, weight(op.getWeight()),
-                                   weight(op.getBias()));
-      });
+Value BlockEmitter::emitMap(ColumnOpInterface op, size_t turn) {
+  SmallVector<Value> columns;
+  for (Value operand : op->getOperands())
+    columns.push_back(isRows(operand.getType()) ? registers[operand][turn]
+                                                : weights[operand][turn]);
+  return op.buildFeatures(b, columns, getScalars(op));
+}
+
+/// Returns the scalars that an op's passes have computed, as vectors.
+SmallVector<Value> BlockEmitter::getScalars(Operation *op) {
+  return llvm::map_to_vector(
+      scalars[op], [&](Value scalar) { return code.broadcast(scalar, lanes); });
 }
 
 /// Combines the partial result of a thread's columns with more columns.
 Value BlockEmitter::emitReduce(const ColumnPass &pass, Value x, Value sum) {
   if (!pass.isSum())
     return emitLargest(x, sum);
-  bool isLayerNorm = isa<LayerNormOp>(pass.op);
-  if (isLayerNorm && pass.number == 0)
-    return arith::AddFOp::create(b, sum, x);
-  if (isLayerNorm)
-    x = arith::SubFOp::create(b, x,
-                              code.broadcast(scalars.at(pass.op).mean, lanes));
-  return math::FmaOp::create(b, x, x, sum);
+  return cast<ColumnOpInterface>(pass.op).buildTerm(b, pass.number, x,
+                                                    getScalars(pass.op), sum);
 }
 
 void BlockEmitter::finishReduction(const ColumnPass &pass, Value result) {
-  if (pass.isSum())
-    finishSum(pass, result);
-  else
-    finishLargest(cast<ToOperandOp>(pass.op), result);
-}
-
-void BlockEmitter::finishSum(const ColumnPass &pass, Value sum) {
-  Operation *op = pass.op;
-  auto constant = [&](double value) {
-    return emitConstant(b, b.getF32Type(), value);
-  };
-  double width = static_cast<double>(getWidth(op->getOperand(0).getType()));
-  Value mean = arith::DivFOp::create(b, sum, constant(width));
-  Scalars &scalar = scalars[op];
-  if (isa<LayerNormOp>(op) && pass.number == 0) {
-    scalar.mean = mean;
-    return;
-  }
-  APFloat epsilon = isa<RmsNormOp>(op) ? cast<RmsNormOp>(op).getEpsilon()
-                                       : cast<LayerNormOp>(op).getEpsilon();
-  Value square =
-      arith::AddFOp::create(b, mean, constant(epsilon.convertToDouble()));
-  scalar.inverse =
-      arith::DivFOp::create(b, constant(1.0), math::SqrtOp::create(b, square));
+  if (!pass.isSum())
+    return finishLargest(cast<ToOperandOp>(pass.op), result);
+  scalars[pass.op].push_back(
+      cast<ColumnOpInterface>(pass.op).buildScalar(b, pass.number, result));
 }

@@ -47,12 +47,6 @@ public:
   void emit(mlir::Value row);
 
 private:
-  /// Scalars that an op's passes compute for its later passes.
-  struct Scalars {
-    mlir::Value mean;
-    mlir::Value inverse; // one over the root of the mean square
-    mlir::Value factor;  // the scale of an operand row
-  };
   /// One vector for each turn.
   using Turns = llvm::SmallVector<mlir::Value>;
   /// Returns the number of the first column of a vector.
@@ -83,11 +77,11 @@ private:
   void loadWeights(const LoopItem &item, llvm::ArrayRef<Turn> turns);
   mlir::Value emitPass(const ColumnPass &pass, const Turn &turn, size_t number,
                        mlir::Value carried);
-  mlir::Value emitMap(const ColumnPass &pass, size_t turn);
+  mlir::Value emitMap(ir::ColumnOpInterface op, size_t turn);
+  llvm::SmallVector<mlir::Value> getScalars(mlir::Operation *op);
   mlir::Value emitReduce(const ColumnPass &pass, mlir::Value x,
                          mlir::Value sum);
   void finishReduction(const ColumnPass &pass, mlir::Value result);
-  void finishSum(const ColumnPass &pass, mlir::Value sum);
 
   // BlockOperands.cpp
   mlir::Value emitLargest(mlir::Value x, mlir::Value largest);
@@ -105,7 +99,9 @@ private:
   const BlockOperands &operands;
   mlir::Value row;
   int64_t lanes = 0; // of the current loop over columns
-  llvm::DenseMap<mlir::Operation *, Scalars> scalars;
+  /// The scalars that an op's passes have computed: of a norm what its sums
+  /// come to, of a `to_operand` the factor of its row.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> scalars;
   /// The thread's columns of rows and of vector weights.
   llvm::DenseMap<mlir::Value, Turns> registers;
   llvm::DenseMap<mlir::Value, Turns> weights;

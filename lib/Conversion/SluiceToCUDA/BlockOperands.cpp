@@ -80,8 +80,8 @@ void BlockEmitter::finishLargest(ToOperandOp op, Value largest) {
   Value isBroken = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, field,
                                          number(broken + bias));
   exponent = arith::SelectOp::create(b, isBroken, number(0), exponent);
-  scalars[op].factor =
-      powerOfTwo(arith::SubIOp::create(b, number(bias), exponent));
+  scalars[op].push_back(
+      powerOfTwo(arith::SubIOp::create(b, number(bias), exponent)));
   Value scale = powerOfTwo(arith::AddIOp::create(b, exponent, number(bias)));
   Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                         code.getThread(), code.index(0));
@@ -98,8 +98,7 @@ void BlockEmitter::emitOperand(ToOperandOp op, const Turn &turn, Value x) {
   const OperandMemory &memory = operands.operandRows.at(loop.getBuffer(op));
   Type element = cast<MemRefType>(memory.rows.getType()).getElementType();
   if (countPasses(op) > 1)
-    x = arith::MulFOp::create(b, x,
-                              code.broadcast(scalars.at(op).factor, lanes));
+    x = arith::MulFOp::create(b, x, getScalars(op).front());
   Value rounded =
       arith::TruncFOp::create(b, VectorType::get({lanes}, element), x);
   code.storeLanes(turn, rounded, memory.rows,

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The functions of lib/Conversion/SluiceToNative/ActivationCode.cpp in the same
+// The activation functions of lib/Dialect/Sluice/IR/ColumnOps.cpp in the same
 // operations: with MLIR's polynomials for exp and tanh, which differ from those
 // of Math.cuh. A gate has the same bits whether a product or a separate kernel
 // computes it, and the same as on the CPU. A unit test compares them.

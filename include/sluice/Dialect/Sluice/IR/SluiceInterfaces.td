@@ -76,6 +76,51 @@ def Sluice_CostInterface : OpInterface<"CostInterface"> {
   ];
 }
 
+def Sluice_ColumnOpInterface : OpInterface<"ColumnOpInterface"> {
+  let cppNamespace = "::sluice::ir";
+  let description = [{
+    A row-wise op each of whose features depends on the same feature of its
+    operands, and on a few scalars of the whole row that come from sums over its
+    features. The op says what is computed, as `arith` and `math` ops on values
+    of type f32 or vectors of f32; so all devices compute the same. In which
+    order the terms of a sum are added is up to the device.
+
+    Code for a row goes over its features once for each sum and adds up
+    buildTerm(), then calls buildScalar(), and at last goes over them once more
+    for buildFeatures(). `scalars` are the results of buildScalar() so far, each
+    as a value of the type of the features.
+  }];
+  let methods = [
+    InterfaceMethod<"Returns how many sums the op needs, one after the other.",
+                    "unsigned", "countSums", (ins), /*methodBody=*/"",
+                    /*defaultImplementation=*/"return 0;">,
+    InterfaceMethod<"Adds the term of a feature of the op's first operand to "
+                    "sum `number`.",
+                    "::mlir::Value", "buildTerm",
+                    (ins "::mlir::ImplicitLocOpBuilder &":$b,
+                         "unsigned":$number, "::mlir::Value":$feature,
+                         "::mlir::ValueRange":$scalars, "::mlir::Value":$sum),
+                    /*methodBody=*/"", /*defaultImplementation=*/[{
+                      llvm_unreachable("the op has no sums");
+                    }]>,
+    InterfaceMethod<"Returns the scalar, an f32, that follows from sum "
+                    "`number`.",
+                    "::mlir::Value", "buildScalar",
+                    (ins "::mlir::ImplicitLocOpBuilder &":$b,
+                         "unsigned":$number, "::mlir::Value":$sum),
+                    /*methodBody=*/"", /*defaultImplementation=*/[{
+                      llvm_unreachable("the op has no sums");
+                    }]>,
+    InterfaceMethod<"Returns a feature of the result. `operands` are that "
+                    "feature of each operand, in order: of rows and of vector "
+                    "weights.",
+                    "::mlir::Value", "buildFeatures",
+                    (ins "::mlir::ImplicitLocOpBuilder &":$b,
+                         "::mlir::ValueRange":$operands,
+                         "::mlir::ValueRange":$scalars)>
+  ];
+}
+
 def Sluice_TaskInterface : OpInterface<"TaskInterface"> {
   let cppNamespace = "::sluice::ir";
   let description = [{

@@ -84,7 +84,9 @@ def Sluice_EmbedOp
 }
 
 def Sluice_RmsNormOp : Sluice_RowWiseOp<"rms_norm", [
-    AllTypesMatch<["input", "result"]>], // rms_norm_c3
+    AllTypesMatch<["input", "result"]>,
+    DeclareOpInterfaceMethods<Sluice_ColumnOpInterface,
+        ["countSums", "buildTerm", "buildScalar"]>], // rms_norm_c3
     ["getWeightBytes"]> {
   let summary = "root-mean-square normalisation";
   let description = [{
@@ -114,7 +116,9 @@ def Sluice_RmsNormOp : Sluice_RowWiseOp<"rms_norm", [
 }
 
 def Sluice_LayerNormOp : Sluice_RowWiseOp<"layer_norm", [
-    AllTypesMatch<["input", "result"]>], // layer_norm_c4
+    AllTypesMatch<["input", "result"]>,
+    DeclareOpInterfaceMethods<Sluice_ColumnOpInterface,
+        ["countSums", "buildTerm", "buildScalar"]>], // layer_norm_c4
     ["getWeightBytes"]> {
   let summary = "layer normalisation";
   let description = [{
@@ -320,7 +324,8 @@ def Sluice_RopeOp : Sluice_RowWiseOp<"rope", [
 }
 
 def Sluice_ActivationOp : Sluice_RowWiseOp<"activation", [
-    AllTypesMatch<["input", "result"]>]> { // activation_c1
+    AllTypesMatch<["input", "result"]>, // activation_c1
+    DeclareOpInterfaceMethods<Sluice_ColumnOpInterface>]> {
   let summary = "an activation function of every feature";
   let description = [{
     `silu`: x / (1 + exp(-x)). `gelu`: x / 2 (1 + erf(x / sqrt 2)). `gelu_tanh`:
@@ -341,7 +346,8 @@ def Sluice_ActivationOp : Sluice_RowWiseOp<"activation", [
 }
 
 def Sluice_GateOp : Sluice_RowWiseOp<"gate", [
-    AllTypesMatch<["gate", "input", "result"]>]> { // gate_c1
+    AllTypesMatch<["gate", "input", "result"]>, // gate_c1
+    DeclareOpInterfaceMethods<Sluice_ColumnOpInterface>]> {
   let summary = "a gated product: activation(gate) * input";
   let description = [{
     The middle of a gated feed-forward layer (SwiGLU with `silu`). Shazeer, *GLU
@@ -363,7 +369,8 @@ def Sluice_GateOp : Sluice_RowWiseOp<"gate", [
 }
 
 def Sluice_AddOp : Sluice_RowWiseOp<"add", [
-    Commutative, AllTypesMatch<["lhs", "rhs", "result"]>]> { // add_c1
+    Commutative, AllTypesMatch<["lhs", "rhs", "result"]>, // add_c1
+    DeclareOpInterfaceMethods<Sluice_ColumnOpInterface>]> {
   let summary = "the sum of two rows: a residual connection";
   let description = [{
     `result[r, i] = lhs[r, i] + rhs[r, i]`. A parallel residual is two of them

@@ -19,6 +19,10 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace mlir {
+class ImplicitLocOpBuilder;
+} // namespace mlir
+
 namespace sluice::ir {
 
 /// The greatest depth of a tree of guesses, and the most guesses for the token

@@ -326,7 +326,8 @@ def Sluice_RotateOp : Sluice_RowWiseOp<"rotate", [
 }
 
 def Sluice_AddBiasOp : Sluice_RowWiseOp<"add_bias", [
-    AllTypesMatch<["input", "result"]>], // add_bias_c1
+    AllTypesMatch<["input", "result"]>, // add_bias_c1
+    DeclareOpInterfaceMethods<Sluice_ColumnOpInterface>],
     ["getWeightBytes"]> {
   let summary = "adds vectors to each row";
   let description = [{
