@@ -23,6 +23,9 @@ from bystander import Bystander, memory_of
 from serving import PATIENCE, Server, check, check_error, run_cases, wait_until
 
 MOST_GROWTH = 600 << 20  # bytes
+# Whoever waits longer for a token is held up; milliseconds are usual.
+MOST_SECONDS = 10
+KEY = "the-bystanders-key"
 
 
 def attacked(case):
@@ -34,6 +37,8 @@ def attacked(case):
         server.wait_until_idle()
         check(bystander.growth <= MOST_GROWTH, "the memory grew",
               bystander.growth)
+        check(bystander.longest_gap <= MOST_SECONDS, "the bystander waited",
+              bystander.longest_gap)
         return "; ".join(filter(None, [note, str(bystander)]))
     return run
 
@@ -259,6 +264,23 @@ def watchers_in_all_places(server, bystander):
             check(connection.getresponse().status == 200, "may not watch")
 
 
+@attacked
+def clients_without_a_key(server, bystander):
+    """They are refused at the end of their headers, and their bodies, which
+    come slowly, hold up nobody. For the server with keys."""
+    with attacking_sockets(server, 8) as held:
+        for each in held:
+            each.sendall(header_of("/v1/completions", 32 << 20) + b"{")
+        for each in held:
+            check(each.recv(12) == b"HTTP/1.1 401", "not refused")
+        for _ in range(20):
+            for each in held:
+                with contextlib.suppress(OSError):  # it has been closed
+                    each.sendall(b" ")
+            look_for(0.05, bystander)
+        check(server.complete("A", max_tokens=1), "no place for a request")
+
+
 CASES = [repetitions_within_repetitions, rules_that_double,
          large_grammars_again_and_again, schemas_that_compare,
          clients_that_leave_their_grammars, connections_that_say_nothing,
@@ -266,6 +288,7 @@ CASES = [repetitions_within_repetitions, rules_that_double,
          bodies_of_small_values, one_that_asks_for_all,
          long_ones_in_all_slots, requests_in_all_places,
          watchers_in_all_places]
+CASES_WITH_KEYS = [clients_without_a_key]
 
 
 def memory_comes_back(server, before):
@@ -283,15 +306,18 @@ def main():
     parser.add_argument("program")
     parser.add_argument("cases", nargs="*")
     args = parser.parse_args()
-    cases = [case for case in CASES
-             if not args.cases or case.__name__ in args.cases]
+    def chosen(cases):
+        return [case for case in cases
+                if not args.cases or case.__name__ in args.cases]
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     with Server([args.program]) as server:
         server.complete("A", max_tokens=1)
         before = memory_of(server.process.pid)
-        run_cases(cases, server)
+        run_cases(chosen(CASES), server)
         memory_comes_back(server, before)
+    with Server([args.program], "--api-key", KEY, key=KEY) as server:
+        run_cases(chosen(CASES_WITH_KEYS), server)
 
 
 if __name__ == "__main__":

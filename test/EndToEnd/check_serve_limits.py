@@ -5,7 +5,7 @@
 
   check_serve_limits.py ./model --slow CLUSTER.yaml
 
-Keys, a full queue, aborts, time-outs, SIGTERM, TLS. --slow describes machines on
+Keys and what they may do, a full queue, aborts, time-outs, SIGTERM, TLS. --slow describes machines on
 which a step takes 50 ms, for what must last (it has --emulate).
 Exit status: 0 when all is as it should be, 1 when not.
 """
@@ -30,10 +30,10 @@ COMPLETIONS = "/v1/completions"
 PROMPT = "A pass is"
 
 
-def slow_server(args, *options):
+def slow_server(args, *options, **keywords):
     """Where 20 tokens take a second."""
     return Server([args.program], "--emulate", args.slow,
-                  "--emulate-max-latency-us", 0, *options)
+                  "--emulate-max-latency-us", 0, *options, **keywords)
 
 
 def endless(server, **headers):
@@ -84,6 +84,30 @@ def keys_and_queue(args):
             check(last.get("error", {}).get("code") == "request_aborted",
                   "the stream's end", last)
         stream.__exit__()
+        server.wait_until_idle()
+
+
+def entitlements(args):
+    """What a key may do is in the file: how many of its requests run at once,
+    and with which priorities."""
+    path = pathlib.Path(args.folder, "entitled")
+    path.write_text("modest max-running=1 priority=-5..0\nother weight=2\n")
+    path.chmod(0o600)
+    with slow_server(args, "--api-key-file", path, "--max-num-seqs", 4,
+                     key="modest") as server:
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            streams = [pool.submit(endless, server)]
+            wait_until(lambda: server.work()[0] == 1, "the first runs")
+            streams.append(pool.submit(endless, server))
+            wait_until(lambda: server.work()[:2] == [1, 1], "the second waits")
+            check_error(server.post(COMPLETIONS, {"prompt": PROMPT,
+                                                  "priority": -6}),
+                        400, param="priority")
+            server.key = "other"
+            check(server.complete(PROMPT, max_tokens=2), "another key's")
+            check(server.work()[:2] == [1, 1], "the second runs beside it")
+            streams[0].result()[0].__exit__()
+            streams[1].result()[0].__exit__()
         server.wait_until_idle()
 
 
@@ -195,7 +219,7 @@ def main():
     parser.add_argument("--slow", required=True)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as args.folder:
-        run_cases([keys_and_queue, timeouts, drain, tls, closed_log], args)
+        run_cases([keys_and_queue, entitlements, timeouts, drain, tls, closed_log], args)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ using namespace sluice::serve;
 using namespace sluice::serve::test;
 
 using sluice::http::test::eventually;
+using sluice::http::test::Signal;
 
 using MonitorTest = ServeTest;
 
@@ -146,6 +147,68 @@ TEST_F(MonitorTest, HealthSaysWhereNoStepEnds) {
   status.head.steps = 6;
   engine.setStatus(status);
   EXPECT_TRUE(eventually([&] { return get("/health").status == 200; }));
+}
+
+namespace {
+
+/// Work of the pool that stands still until it may go on.
+class StuckWork final : public WorkItem {
+public:
+  StuckWork(Pace stuckIn, Signal &mayGoOn)
+      : stuckIn(stuckIn), mayGoOn(mayGoOn) {}
+  bool begin(Pace pace) override {
+    if (pace == stuckIn)
+      mayGoOn.wait();
+    return pace == stuckIn;
+  }
+  void expire() override {}
+  void refuse() override {}
+  void proceed() override { mayGoOn.wait(); }
+
+private:
+  const Pace stuckIn;
+  Signal &mayGoOn;
+};
+
+} // namespace
+
+/// Each kind of the pool's work can be stuck while the others go on.
+TEST_F(MonitorTest, SaysWhereThePoolIsStuck) {
+  using Pace = WorkItem::Pace;
+  using Add = void (*)(WorkPool &, std::shared_ptr<WorkItem>);
+  const Add begin = [](WorkPool &pool, std::shared_ptr<WorkItem> item) {
+    pool.begin(std::move(item), /*tenant=*/1);
+  };
+  const Add proceed = [](WorkPool &pool, std::shared_ptr<WorkItem> item) {
+    pool.proceed(std::move(item));
+  };
+  struct Kind {
+    Pace stuckIn;
+    Add add;
+    const char *what;
+  };
+  for (const Kind &kind :
+       {Kind{Pace::Quick, begin, "the threads that read requests"},
+        Kind{Pace::Quick, proceed, "the threads that read requests"},
+        Kind{Pace::Long, begin, "the threads that read long requests"}}) {
+    Signal mayGoOn;
+    WorkPool pool(/*beginsWaiting=*/4);
+    ASSERT_TRUE(pool.start({.quick = 2, .slow = 1}).ok());
+    ServeMetrics metrics("m", "1");
+    RequestLog log(STDERR_FILENO);
+    const StallLimits limits{.usual = std::chrono::milliseconds(100),
+                             .longBegins = 3};
+    Monitor monitor("m", engine, pool, metrics, log, limits);
+    ASSERT_TRUE(monitor.start().ok());
+    kind.add(pool, std::make_shared<StuckWork>(kind.stuckIn, mayGoOn));
+    ASSERT_TRUE(eventually([&] { return !monitor.working().ok(); }));
+    EXPECT_EQ(monitor.working().message(),
+              std::string(kind.what) + " have been stuck for 0 s");
+    mayGoOn.raise();
+    EXPECT_TRUE(eventually([&] { return monitor.working().ok(); }));
+    monitor.stop();
+    pool.stop();
+  }
 }
 
 TEST_F(MonitorTest, HealthSaysWhereTheModelGivesNoNumbers) {
