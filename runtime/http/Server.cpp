@@ -38,17 +38,19 @@ constexpr std::chrono::milliseconds lookInterval{100};
 /// flag then is right even if the operation ends by an exception.
 class Raised {
 public:
-  explicit Raised(bool &flag) : flag(&flag) { flag = true; }
-  Raised(Raised &&other) noexcept : flag(std::exchange(other.flag, nullptr)) {}
+  explicit Raised(std::shared_ptr<bool> flag) : flag(std::move(flag)) {
+    *this->flag = true;
+  }
+  Raised(Raised &&) = default;
   Raised &operator=(Raised &&) = delete;
   ~Raised() { lower(); }
   void lower() {
-    if (bool *mine = std::exchange(flag, nullptr))
+    if (std::shared_ptr<bool> mine = std::move(flag))
       *mine = false;
   }
 
 private:
-  bool *flag;
+  std::shared_ptr<bool> flag;
 };
 
 } // namespace
@@ -66,12 +68,12 @@ struct Server::Impl {
   void closeAll();
   void run();
 
-  /// Whether an operation of `acceptor` is pending. Destroyed after `loop`,
-  /// which holds that operation.
-  bool isAccepting = false;
   Loop loop;
   asio::executor_work_guard<LoopExecutor> work;
   Acceptor acceptor;
+  /// Whether an operation of `acceptor` is pending. Shared with that operation,
+  /// which exchanges can keep after the server's end.
+  std::shared_ptr<bool> isAccepting = std::make_shared<bool>(false);
   uint16_t port = 0;
   std::thread thread;
   bool started = false;
@@ -176,7 +178,7 @@ void Server::Impl::run() {
     (void)guarded([this] {
       loop.io->run_for(lookInterval);
       loop.wakeMissed();
-      if (!isAccepting && acceptor.is_open())
+      if (!*isAccepting && acceptor.is_open())
         accept();
       return Status();
     });

@@ -7,35 +7,13 @@
 
 #include "runtime/text/JsonReader.h"
 
-#include <cstdlib>
+#include "runtime/base/test/LackOfMemory.h"
+
 #include <gtest/gtest.h>
-#include <limits>
 #include <new>
 
 using namespace sluice::text;
-
-namespace {
-
-/// How many more allocations of this thread by `new` succeed.
-thread_local int64_t allocationsLeft = std::numeric_limits<int64_t>::max();
-
-class NoMemoryAfter {
-public:
-  explicit NoMemoryAfter(int64_t allocations) { allocationsLeft = allocations; }
-  ~NoMemoryAfter() { allocationsLeft = std::numeric_limits<int64_t>::max(); }
-};
-
-} // namespace
-
-// Replaces operator new in the whole test program.
-void *operator new(size_t bytes) {
-  void *memory = allocationsLeft-- > 0 ? std::malloc(bytes) : nullptr;
-  if (!memory)
-    throw std::bad_alloc();
-  return memory;
-}
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+using sluice::test::LackOfMemory;
 
 static constexpr JsonLimits someLimits = {
     .depth = 64, .values = 1000, .objectMembers = 100, .treeBytes = 1 << 20};
@@ -51,7 +29,7 @@ TEST(JsonTree, GoesWithoutAllocating) {
   JsonTree tree = std::get<JsonTree>(std::move(read));
   EXPECT_EQ(tree.root().dump(),
             R"({"a":[1,[2,{"b":[[],{}]}]],"c":{"d":{"e":[3]}}})");
-  NoMemoryAfter none(0);
+  LackOfMemory all(0);
   JsonTree taken = std::move(tree);
   tree = JsonTree();
 }
@@ -62,7 +40,7 @@ TEST(JsonTree, IsCopiedOrLeftBehindAtEveryLackOfMemory) {
   for (int64_t allocations = 0;; ++allocations) {
     ASSERT_LT(allocations, 10'000);
     try {
-      NoMemoryAfter some(allocations);
+      LackOfMemory some(allocations);
       const JsonTree copy = JsonTree::copyOf(tree.root());
       EXPECT_EQ(copy.root(), tree.root());
       break;
@@ -76,7 +54,7 @@ TEST(JsonTree, IsBuiltOrLeftBehindAtEveryLackOfMemory) {
   for (int64_t allocations = 0;; ++allocations) {
     ASSERT_LT(allocations, 10'000);
     try {
-      NoMemoryAfter some(allocations);
+      LackOfMemory some(allocations);
       auto read = readJson(document, someLimits);
       EXPECT_TRUE(std::holds_alternative<JsonTree>(read));
       break;
