@@ -31,6 +31,7 @@ void GrammarMatcher::attach(const GrammarTables &tables, const StackTable &held,
   this->meter = &meter;
   scratch.clear();
   items.clear();
+  pending.clear(); // where memory ran out in the last step
   exceeded = false;
 }
 
