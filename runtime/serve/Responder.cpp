@@ -24,17 +24,16 @@ Responder::Responder(std::shared_ptr<http::Exchange> exchange,
     : held(std::move(exchange)), common(std::move(common)), came(arrived),
       metrics(&metrics), log(&log) {}
 
-Responder::~Responder() {
+Responder::~Responder() { finish(); }
+
+void Responder::finish() {
   if (!held || isDone)
     return;
-  (void)guarded([this] {
-    if (held->gone())
-      clientLeft();
-    else
-      fail({.status = 500,
-            .message = "the request was dropped without an answer"});
-    return Status();
-  });
+  if (held->gone())
+    clientLeft();
+  else
+    fail({.status = 500,
+          .message = "the request was dropped without an answer"});
 }
 
 Responder &Responder::operator=(Responder &&other) noexcept {
@@ -65,8 +64,10 @@ template <typename Fn> void Responder::orBreakOff(Fn &&answer) {
     answer();
     return Status();
   });
-  if (!given.ok())
-    held->breakOff();
+  if (given.ok())
+    return;
+  held->breakOff();
+  isDone = true;
 }
 
 void Responder::reply(int status, std::string_view contentType,

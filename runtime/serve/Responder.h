@@ -23,7 +23,7 @@ namespace sluice::serve {
 /// common fields, the counters and a log line. Its owner answers once; several
 /// threads may use it, one at a time. A responder that is destroyed without an
 /// answer answers with 500. If memory for an answer runs out, the connection is
-/// reset. `metrics` and `log` must outlive it.
+/// reset. `metrics` and `log` must outlive it, or its finish().
 class Responder {
 public:
   /// `common` are the fields of every answer.
@@ -62,6 +62,10 @@ public:
 
   /// Records in the counters and the log that the client has gone.
   void clientLeft();
+
+  /// Answers with 500 if nothing has been answered. From here on, the responder
+  /// does not use `metrics` and `log` any more.
+  void finish();
 
 private:
   template <typename Fn> void orBreakOff(Fn &&answer);

@@ -141,7 +141,7 @@ bool Session::leavePhase(Phase current) {
 }
 
 /// Answers and concludes. If memory for the answer runs out, the session ends
-/// all the same, and the responder's destructor answers the client.
+/// all the same, and the client gets what Responder::finish() says.
 template <typename Fn> void Session::concludeAfter(Fn &&answer) {
   (void)guarded([&] {
     answer();
@@ -204,7 +204,11 @@ void Session::answerAbort(Reason why) {
 }
 
 /// Removes the session from the table; only references keep it alive now.
-void Session::conclude() { services.table.remove(ids, shared_from_this()); }
+/// Ends the use of the services. The engine may hold the session for longer.
+void Session::conclude() {
+  responder.finish();
+  services.table.remove(ids, shared_from_this());
+}
 
 //===----------------------------------------------------------------------===//
 // From the body to the engine
