@@ -179,7 +179,11 @@ void GrammarMasks::runQuick() {
     // This thread does not wait for grammars, and only one thread at a time
     // makes masks of a text.
     if (!task->text->grammar->isMade()) {
-      insist(lock, [&] { waitingTasks.push_back(task); });
+      // Looks again each time, because it may be made meanwhile.
+      insist(lock, [&] {
+        const bool isMade = task->text->grammar->isMade();
+        (isMade ? quickTasks : waitingTasks).push_back(task);
+      });
       continue;
     }
     if (task->text->slowRows > 0) {

@@ -7,6 +7,8 @@
 
 #include "runtime/pipeline/RankRuntime.h"
 
+#include "runtime/base/Insist.h"
+
 using namespace sluice;
 using namespace sluice::pipeline;
 
@@ -313,16 +315,20 @@ void RankRuntime::endExchanges(const Status &reason) {
 
 /// Handles a failure here, or one that another rank reports.
 void RankRuntime::fail(const Status &reason) {
-  {
+  bool isFirst = false;
+  insist([&] {
     std::lock_guard lock(mutex);
     if (!failed.ok() || over)
       return;
     failed = reason;
+    isFirst = true;
     changed.notify_all();
-  }
+  });
+  if (!isFirst)
+    return;
   endExchanges(reason);
   if (headLoop) {
-    headLoop->onFailure(reason);
+    insist([&] { headLoop->onFailure(reason); });
     return;
   }
   Bytes bytes = comm.buffers().take();
