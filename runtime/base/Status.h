@@ -73,12 +73,25 @@ private:
   std::optional<std::string> text;
 };
 
+/// Joins parts that can be streamed. If memory runs out, throws std::bad_alloc,
+/// where a stream by itself would leave out the rest.
+template <typename... Parts> std::string textFrom(const Parts &...parts) {
+  std::ostringstream stream;
+  stream.exceptions(std::ios::badbit); // throws again what it has caught
+  (stream << ... << parts);
+  return stream.str();
+}
+
 /// Makes an error from parts that can be streamed:
 ///   return failure("tensor '", name, "': ", count, " rows is too many");
-template <typename... Parts> Status failure(const Parts &...parts) {
-  std::ostringstream stream;
-  (stream << ... << parts);
-  return Status::error(stream.str());
+/// If memory runs out, returns outOfMemory(), so that an error never becomes an
+/// exception.
+template <typename... Parts> Status failure(const Parts &...parts) noexcept {
+  try {
+    return Status::error(textFrom(parts...));
+  } catch (const std::bad_alloc &) {
+    return Status::outOfMemory();
+  }
 }
 
 /// A value, or the error why there is none. Both convert to it implicitly.

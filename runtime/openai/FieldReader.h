@@ -19,11 +19,11 @@
 #ifndef SLUICE_RUNTIME_OPENAI_FIELDREADER_H
 #define SLUICE_RUNTIME_OPENAI_FIELDREADER_H
 
+#include "runtime/base/Status.h"
 #include "runtime/openai/ApiError.h"
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 namespace sluice::openai {
 
@@ -67,10 +67,8 @@ public:
   /// Keeps an error about a member if it is the first error.
   template <typename... Parts>
   void fail(std::string_view name, const Parts &...parts) {
-    std::ostringstream message;
-    message << "'" << pathOf(name) << "' ";
-    (message << ... << parts);
-    keep(invalidField(pathOf(name), message.str()));
+    keep(invalidField(pathOf(name),
+                      textFrom("'", pathOf(name), "' ", parts...)));
   }
   void keep(ApiStatus status);
 

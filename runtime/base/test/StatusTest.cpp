@@ -8,6 +8,7 @@
 #include "runtime/base/Status.h"
 
 #include <gtest/gtest.h>
+#include <locale>
 #include <memory>
 
 using namespace sluice;
@@ -17,6 +18,31 @@ TEST(Status, MessagesStayOnOneLine) {
   EXPECT_EQ(status.message(), "tensor 'a?b?[31m?\xc3\xa9': is bad");
   EXPECT_EQ(status.withContext("x\ty").message(),
             "x?y: tensor 'a?b?[31m?\xc3\xa9': is bad");
+}
+
+namespace {
+
+/// Writes numbers for which there is no memory.
+class NoMemory : public std::num_put<char> {
+  iter_type do_put(iter_type, std::ios_base &, char, long) const override {
+    throw std::bad_alloc();
+  }
+};
+
+/// A part of a message: a number for which there is no memory.
+struct TooLarge {
+  friend std::ostream &operator<<(std::ostream &stream, TooLarge) {
+    stream.imbue(std::locale(stream.getloc(), new NoMemory));
+    return stream << 3L;
+  }
+};
+
+} // namespace
+
+TEST(Status, MessagesAreWholeOrSayThatMemoryRanOut) {
+  EXPECT_EQ(failure("tensor '", TooLarge(), "' is bad").message(),
+            "out of memory");
+  EXPECT_THROW((void)textFrom("tensor ", TooLarge()), std::bad_alloc);
 }
 
 TEST(Status, ContextLeavesSuccessAlone) {

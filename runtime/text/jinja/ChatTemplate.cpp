@@ -14,7 +14,6 @@
 #include "runtime/text/jinja/TemplateInterpreter.h"
 
 #include <algorithm>
-#include <sstream>
 
 using namespace sluice;
 using namespace sluice::text;
@@ -47,9 +46,7 @@ static std::string withPlace(Position at, std::string_view message,
   std::string_view before = source.substr(0, at.offset);
   auto line = 1 + std::count(before.begin(), before.end(), '\n');
   size_t column = 1 + codePointCount(before.substr(before.rfind('\n') + 1));
-  std::ostringstream text;
-  text << "line " << line << ", column " << column << ": " << message;
-  return text.str();
+  return textFrom("line ", line, ", column ", column, ": ", message);
 }
 
 static Status located(Position at, std::string_view message,

@@ -8,9 +8,10 @@
 #ifndef SLUICE_RUNTIME_TEXT_JINJA_TEMPLATEERROR_H
 #define SLUICE_RUNTIME_TEXT_JINJA_TEMPLATEERROR_H
 
+#include "runtime/base/Status.h"
+
 #include <cstdint>
 #include <exception>
-#include <sstream>
 #include <string>
 
 namespace sluice::text::jinja {
@@ -45,9 +46,7 @@ struct RaisedError : TemplateError {
 /// Throws an Error whose message is made of `parts`, which can be streamed.
 template <typename Error = TemplateError, typename... Parts>
 [[noreturn]] void failAt(Position at, const Parts &...parts) {
-  std::ostringstream stream;
-  (stream << ... << parts);
-  throw Error(at, stream.str());
+  throw Error(at, textFrom(parts...));
 }
 
 } // namespace sluice::text::jinja
