@@ -50,8 +50,8 @@ sluice.weight @down.bias in @f at 0 stored f32 : tensor<32xf32>
 // CHECK-LABEL: func.func @rows_add_bias_add(
 // CHECK:         %[[X:.*]] = vector.load
 // CHECK-NEXT:    %[[V1:.*]] = vector.load
-// CHECK-NEXT:    %[[X1:.*]] = arith.addf %[[X]], %[[V1]]
 // CHECK-NEXT:    %[[V2:.*]] = vector.load
+// CHECK-NEXT:    %[[X1:.*]] = arith.addf %[[X]], %[[V1]]
 // CHECK-NEXT:    arith.addf %[[X1]], %[[V2]]
 
 sluice.model @main(%chunk: !sluice.chunk) attributes {
