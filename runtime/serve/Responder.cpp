@@ -24,16 +24,30 @@ Responder::Responder(std::shared_ptr<http::Exchange> exchange,
     : held(std::move(exchange)), common(std::move(common)), came(arrived),
       metrics(&metrics), log(&log) {}
 
+/// Answers; if memory for it runs out, resets the connection to tell the
+/// client.
+template <typename Fn> void Responder::orBreakOff(Fn &&answer) {
+  Status given = guarded([&] {
+    answer();
+    return Status();
+  });
+  if (given.ok())
+    return;
+  held->breakOff();
+  isDone = true;
+}
+
 Responder::~Responder() { finish(); }
 
 void Responder::finish() {
   if (!held || isDone)
     return;
   if (held->gone())
-    clientLeft();
-  else
+    return clientLeft();
+  orBreakOff([this] {
     fail({.status = 500,
           .message = "the request was dropped without an answer"});
+  });
 }
 
 Responder &Responder::operator=(Responder &&other) noexcept {
@@ -55,19 +69,6 @@ std::string Responder::shownPath() const {
 
 void Responder::addField(const std::string &name, const std::string &value) {
   common.emplace_back(name, value);
-}
-
-/// Answers; if memory for it runs out, resets the connection to tell the
-/// client.
-template <typename Fn> void Responder::orBreakOff(Fn &&answer) {
-  Status given = guarded([&] {
-    answer();
-    return Status();
-  });
-  if (given.ok())
-    return;
-  held->breakOff();
-  isDone = true;
 }
 
 void Responder::reply(int status, std::string_view contentType,

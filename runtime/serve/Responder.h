@@ -23,7 +23,7 @@ namespace sluice::serve {
 /// common fields, the counters and a log line. Its owner answers once; several
 /// threads may use it, one at a time. A responder that is destroyed without an
 /// answer answers with 500. If memory for an answer runs out, the connection is
-/// reset. `metrics` and `log` must outlive it, or its finish().
+/// reset. `metrics` and `log` must live until its finish() or its destructor.
 class Responder {
 public:
   /// `common` are the fields of every answer.

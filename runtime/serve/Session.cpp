@@ -203,8 +203,8 @@ void Session::answerAbort(Reason why) {
   }
 }
 
-/// Removes the session from the table; only references keep it alive now.
-/// Ends the use of the services. The engine may hold the session for longer.
+/// Ends the session's use of the services and removes it from the table. The
+/// engine's references may keep it alive for longer.
 void Session::conclude() {
   responder.finish();
   services.table.remove(ids, shared_from_this());
