@@ -19,7 +19,7 @@
 
 #include "runtime/core/CachePages.h"
 #include "runtime/core/Scheduler.h"
-#include "runtime/core/test/Allocations.h"
+#include "runtime/base/test/Allocations.h"
 
 #include <algorithm>
 #include <array>

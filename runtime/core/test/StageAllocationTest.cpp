@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/test/Allocations.h"
 #include "runtime/core/Stage.h"
-#include "runtime/core/test/Allocations.h"
 
 #include <array>
 #include <gtest/gtest.h>
@@ -104,9 +104,6 @@ private:
 };
 
 TEST(StageAllocationTest, StepsAllocateNothing) {
-#if !COUNTS_ALLOCATIONS
-  GTEST_SKIP() << "allocations are not counted under this sanitizer";
-#else
   for (bool onDevice : {false, true}) {
     CachePages pages = CachePages::create({64, 16, 1024}).take();
     EpochBoard board(1);
@@ -127,7 +124,6 @@ TEST(StageAllocationTest, StepsAllocateNothing) {
     EXPECT_EQ(allocations(), before);
     EXPECT_GT(stage.counters().departedAtCheckpoint, 200u);
   }
-#endif
 }
 
 /// Runs one request after the other, each of which begins with two pages of the
@@ -196,9 +192,6 @@ private:
 };
 
 TEST(StageAllocationTest, SharingAllocatesNothing) {
-#if !COUNTS_ALLOCATIONS
-  GTEST_SKIP() << "allocations are not counted under this sanitizer";
-#else
   CachePages pages = CachePages::create({16, 4, 128}).take();
   EpochBoard board(1);
   StageLimits limits;
@@ -215,7 +208,6 @@ TEST(StageAllocationTest, SharingAllocatesNothing) {
     turns.turn();
   EXPECT_EQ(allocations(), before);
   EXPECT_EQ(stage.holdings(), (Stage::Holdings{.pinned = 2}));
-#endif
 }
 
 } // namespace

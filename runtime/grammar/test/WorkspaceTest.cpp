@@ -7,7 +7,7 @@
 
 #include "runtime/grammar/Workspace.h"
 
-#include "runtime/base/test/LackOfMemory.h"
+#include "runtime/base/test/Allocations.h"
 #include "runtime/grammar/test/TestGrammars.h"
 
 #include <list>
@@ -57,12 +57,13 @@ TEST(WorkspaceTest, IsLentAgain) {
 /// Wherever memory runs out while a text is matched, the next text to use the
 /// same workspace is matched as ever.
 TEST(WorkspaceTest, ForgetsWhereMemoryRanOut) {
-  // Two rules can begin after "(", and memory can run out between them.
+  // At the second "a" of "(aab" both x and y can begin, and memory can run out
+  // when one of them has been noted. It must not begin in "baab".
   const auto grammar = over("root ::= \"(\" (x | y) \")\" | \"b\" z\n"
-                            "x ::= \"a\" x \"b\" | \"a\" \"b\"\n"
-                            "y ::= \"a\" y \"b\" \"b\" | \"a\" \"b\"\n"
+                            "x ::= \"a\" x \"(\" | \"a\" \"b\"\n"
+                            "y ::= \"a\" y \")\" | \"a\" \"b\"\n"
                             "z ::= \"a\" z \"b\" | \"b\"");
-  const std::vector<uint64_t> expected = maskAfter(grammar, {1, 0, 1});
+  const std::vector<uint64_t> expected = maskAfter(grammar, {1, 0, 0, 1});
   // Workspaces that have memory, which are kept from the texts.
   std::list<BorrowedWorkspace> used;
   for (int64_t first = 0;; ++first) {
@@ -72,12 +73,12 @@ TEST(WorkspaceTest, ForgetsWhereMemoryRanOut) {
     used.pop_back();
     bool ranOut = false;
     try {
-      LackOfMemory some(first, 1);
+      LackOfMemory some({.first = first, .count = 1});
       (void)maskAfter(grammar, {2, 0, 0, 1});
     } catch (const std::bad_alloc &) {
       ranOut = true;
     }
-    EXPECT_EQ(maskAfter(grammar, {1, 0, 1}), expected)
+    EXPECT_EQ(maskAfter(grammar, {1, 0, 0, 1}), expected)
         << "memory ran out at allocation " << first;
     if (!ranOut)
       break;

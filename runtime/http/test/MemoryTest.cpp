@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/test/LackOfMemory.h"
+#include "runtime/base/test/Allocations.h"
 #include "runtime/http/test/TestClient.h"
 #include "runtime/http/test/TestServer.h"
 
@@ -23,7 +23,9 @@ TEST(MemoryTest, LaterConnectionsAreAccepted) {
       ASSERT_LT(first, 1000);
       TestServer server;
       {
-        LackOfMemory some(first, count, LackOfMemory::Threads::Others);
+        LackOfMemory some({.threads = LackOfMemory::Threads::Others,
+                           .first = first,
+                           .count = count});
         TestClient lacking(server.port());
         lacking.send(get("/echo"));
         (void)lacking.read();

@@ -7,7 +7,7 @@
 
 #include "runtime/pipeline/HeadLoop.h"
 
-#include "runtime/core/test/Allocations.h"
+#include "runtime/base/test/Allocations.h"
 #include "runtime/pipeline/TokenQueue.h"
 
 #include <cstdlib>
@@ -203,17 +203,16 @@ TEST_F(FailingHeadTest, AHeadThatHasFailedSleeps) {
   EXPECT_LT(used() - before, std::chrono::milliseconds(5));
 }
 
-#if COUNTS_ALLOCATIONS
 TEST_F(FailingHeadTest, ARequestWithoutMemoryForItIsTold) {
   limits.contextLength = 300'000'000;
   make();
   run();
   auto queue = std::make_shared<TokenQueue>();
-  sluice::test::lackMemoryAbove(size_t{1} << 30);
+  sluice::test::LackOfMemory large(
+      {.threads = sluice::test::LackOfMemory::Threads::Others,
+       .above = size_t{1} << 30});
   loop->submit(request({5}), queue);
   EXPECT_EQ(reasonOf(*queue), "head: out of memory");
-  sluice::test::lackMemoryAbove(0);
 }
-#endif
 
 } // namespace

@@ -8,7 +8,7 @@
 #include "runtime/pipeline/StageGroup.h"
 
 #include "runtime/comm/inproc/InprocCommunicator.h"
-#include "runtime/core/test/Allocations.h"
+#include "runtime/base/test/Allocations.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

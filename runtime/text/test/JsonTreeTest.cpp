@@ -7,7 +7,7 @@
 
 #include "runtime/text/JsonReader.h"
 
-#include "runtime/base/test/LackOfMemory.h"
+#include "runtime/base/test/Allocations.h"
 
 #include <gtest/gtest.h>
 #include <new>
@@ -29,7 +29,7 @@ TEST(JsonTree, GoesWithoutAllocating) {
   JsonTree tree = std::get<JsonTree>(std::move(read));
   EXPECT_EQ(tree.root().dump(),
             R"({"a":[1,[2,{"b":[[],{}]}]],"c":{"d":{"e":[3]}}})");
-  LackOfMemory all(0);
+  LackOfMemory all({});
   JsonTree taken = std::move(tree);
   tree = JsonTree();
 }
@@ -40,7 +40,7 @@ TEST(JsonTree, IsCopiedOrLeftBehindAtEveryLackOfMemory) {
   for (int64_t allocations = 0;; ++allocations) {
     ASSERT_LT(allocations, 10'000);
     try {
-      LackOfMemory some(allocations);
+      LackOfMemory some({.first = allocations});
       const JsonTree copy = JsonTree::copyOf(tree.root());
       EXPECT_EQ(copy.root(), tree.root());
       break;
@@ -54,7 +54,7 @@ TEST(JsonTree, IsBuiltOrLeftBehindAtEveryLackOfMemory) {
   for (int64_t allocations = 0;; ++allocations) {
     ASSERT_LT(allocations, 10'000);
     try {
-      LackOfMemory some(allocations);
+      LackOfMemory some({.first = allocations});
       auto read = readJson(document, someLimits);
       EXPECT_TRUE(std::holds_alternative<JsonTree>(read));
       break;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Sequence.h"
-#include "runtime/core/test/Allocations.h"
+#include "runtime/base/test/Allocations.h"
 #include "runtime/device/cpu/test/TinyModel.h"
 
 #include <algorithm>
@@ -331,7 +331,6 @@ TEST_F(ExecutorTest, MemoryIsCheckedBeforeTheStepStarts) {
       "step: a table of 5 pages for a cache of 4");
 }
 
-#if COUNTS_ALLOCATIONS
 TEST_F(ExecutorTest, StepsAllocateNothing) {
   TinyModel model(tiny, {TinyPart::FirstStage, TinyPart::SecondStage},
                   {.rows = 32, .outputs = 32, .sequences = 2, .threads = 2});
@@ -362,7 +361,6 @@ TEST_F(ExecutorTest, StepsAllocateNothing) {
   EXPECT_TRUE(ok);
   EXPECT_EQ(sluice::test::allocations(), before);
 }
-#endif
 
 TEST_F(ExecutorTest, ProgramsAndLimitsAreChecked) {
   auto message = [&](auto change) {

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Sampler.h"
-#include "runtime/core/test/Allocations.h"
+#include "runtime/base/test/Allocations.h"
 #include "runtime/device/cpu/test/TinyModel.h"
 #include "runtime/device/cuda/test/GraphModel.h"
 
@@ -442,8 +442,6 @@ TEST(CudaExecutorTest, WhatTheHostGetsWrongIsRefusedBeforeAnythingRuns) {
 }
 
 TEST(CudaExecutorTest, StepsAllocateNothing) {
-  if (!COUNTS_ALLOCATIONS)
-    GTEST_SKIP() << "a sanitizer has its own operator new";
   // In each step two rows die, and one becomes an orphan.
   StepBatch batch(32, 8);
   DeviceReaper reaper(batch);

@@ -1,0 +1,66 @@
+//===- Allocations.cpp - counts allocations and makes them fail -----------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/base/test/Allocations.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+using namespace sluice;
+using sluice::test::LackOfMemory;
+
+static std::atomic<int64_t> made{0};
+static thread_local int64_t madeByThread = 0;
+
+/// Which allocations fail, if there is a LackOfMemory. It changes only while
+/// there is none.
+static LackOfMemory::Which lacking;
+static std::atomic<bool> isLacking{false};
+/// Whether this thread has made the LackOfMemory.
+static thread_local bool isOwner = false;
+/// Of the allocations that `lacking` is about.
+static std::atomic<int64_t> tried{0}, haveFailed{0};
+
+int64_t test::allocations() { return made; }
+int64_t test::allocationsOfThread() { return madeByThread; }
+
+LackOfMemory::LackOfMemory(Which which) {
+  tried = haveFailed = 0;
+  lacking = which;
+  isOwner = true;
+  isLacking = true;
+}
+
+LackOfMemory::~LackOfMemory() {
+  isLacking = false;
+  isOwner = false;
+}
+
+int64_t LackOfMemory::failed() { return haveFailed; }
+
+static bool mustFail(size_t bytes) {
+  if (!isLacking || bytes <= lacking.above ||
+      isOwner != (lacking.threads == LackOfMemory::Threads::This))
+    return false;
+  int64_t before = tried.fetch_add(1);
+  if (before < lacking.first || before - lacking.first >= lacking.count)
+    return false;
+  haveFailed.fetch_add(1);
+  return true;
+}
+
+void *operator new(size_t bytes) {
+  made.fetch_add(1, std::memory_order_relaxed);
+  ++madeByThread;
+  void *memory = mustFail(bytes) ? nullptr : std::malloc(bytes);
+  if (!memory)
+    throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
