@@ -17,9 +17,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/test/Allocations.h"
 #include "runtime/core/CachePages.h"
 #include "runtime/core/Scheduler.h"
-#include "runtime/base/test/Allocations.h"
 
 #include <algorithm>
 #include <array>

@@ -7,8 +7,8 @@
 
 #include "runtime/pipeline/StageGroup.h"
 
-#include "runtime/comm/inproc/InprocCommunicator.h"
 #include "runtime/base/test/Allocations.h"
+#include "runtime/comm/inproc/InprocCommunicator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/Sequence.h"
 #include "runtime/base/test/Allocations.h"
+#include "runtime/core/Sequence.h"
 #include "runtime/device/cpu/test/TinyModel.h"
 
 #include <algorithm>

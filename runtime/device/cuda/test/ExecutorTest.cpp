@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/Sampler.h"
 #include "runtime/base/test/Allocations.h"
+#include "runtime/core/Sampler.h"
 #include "runtime/device/cpu/test/TinyModel.h"
 #include "runtime/device/cuda/test/GraphModel.h"
 
