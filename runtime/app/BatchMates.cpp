@@ -1,4 +1,4 @@
-//===- BatchMates.cpp - other sequences in every step ---------------------===//
+//===- BatchMates.cpp - other requests in every step ----------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,47 +7,47 @@
 
 #include "runtime/app/BatchMates.h"
 
+#include <algorithm>
+
 using namespace sluice;
 using namespace sluice::app;
 
-Expected<BatchMates> BatchMates::create(LocalModel &model, int64_t count) {
-  BatchMates mates(model);
-  for (int64_t i = 0; i < count; ++i) {
-    Expected<SequenceId> id = model.openSequence();
-    if (!id)
-      return id.status();
-    mates.members.push_back(*id);
-  }
-  return mates;
+using pipeline::TokenItem;
+using pipeline::TokenQueue;
+
+BatchMates::BatchMates(pipeline::HeadLoop &head, int64_t count,
+                       int64_t vocabSize, int64_t contextLength)
+    : head(head), vocabSize(vocabSize), contextLength(contextLength),
+      queues(size_t(count)) {
+  for (size_t mate = 0; mate < queues.size() / 2; ++mate)
+    submit(mate);
 }
 
-Status BatchMates::addBefore(StepBatch &batch) {
-  return addRows(batch, 0, members.size() / 2);
+/// Submits a request whose prompt and length differ from those before it.
+void BatchMates::submit(size_t mate) {
+  const int64_t number = submitted++;
+  RequestSpec spec;
+  spec.tenant = tenant;
+  const int64_t prompt = std::min(1 + number % 3, contextLength);
+  for (int64_t i = 0; i < prompt; ++i)
+    spec.prompt.push_back(
+        int32_t((uint64_t(number) * 2654435761u + uint64_t(i) * 97) %
+                uint64_t(vocabSize)));
+  spec.maxTokens = 2 + number % 7;
+  queues[mate] = std::make_shared<TokenQueue>();
+  head.submit({.spec = std::move(spec)}, queues[mate]);
 }
 
-Status BatchMates::addBehind(StepBatch &batch) {
-  Status status = addRows(batch, members.size() / 2, members.size());
-  ++step;
-  return status;
-}
-
-Status BatchMates::addRows(StepBatch &batch, size_t first, size_t last) {
-  for (size_t i = first; i < last; ++i) {
-    int64_t rows = 1 + (int64_t(i) + step) % maxRows;
-    int64_t position = model->sequenceLength(members[i]);
-    if (position + rows > model->limits().contextLength) {
-      model->truncateSequence(members[i], 0);
-      position = 0;
-      rows = 1;
+void BatchMates::renew() {
+  for (size_t mate = 0; mate < queues.size(); ++mate) {
+    bool ended = !queues[mate];
+    while (!ended) {
+      std::optional<TokenItem> item = queues[mate]->poll();
+      if (!item)
+        break;
+      ended = item->kind != TokenItem::Kind::Token;
     }
-    for (int64_t row = 0; row < rows; ++row, ++position) {
-      uint64_t mixed =
-          (uint64_t(i) + 1) * 2654435761u + uint64_t(position) * 97;
-      auto token = int32_t(mixed % uint64_t(model->vocabSize()));
-      bool wantsLogits = i % 2 == 1 && row + 1 == rows;
-      SLUICE_RETURN_IF_ERROR(
-          batch.add(members[i], position, token, wantsLogits));
-    }
+    if (ended)
+      submit(mate);
   }
-  return {};
 }

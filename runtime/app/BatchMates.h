@@ -1,22 +1,24 @@
-//===- BatchMates.h - other sequences in every step -----------------------===//
+//===- BatchMates.h - other requests in every step ------------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Adds rows of other sequences to each step, to show that a row's result does
-// not depend on the other rows. Their sequences have tokens of their own; some
-// of their rows come before and some after the rows of interest, their number
-// changes from step to step, and some have outputs.
+// Adds other requests to each step, to show that a row's result does not depend
+// on the other rows. They have tokens of their own, half of them come before
+// the request of interest and half after it, and they end and begin again at
+// different times, so that the number of their rows changes from step to step.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef SLUICE_RUNTIME_APP_BATCHMATES_H
 #define SLUICE_RUNTIME_APP_BATCHMATES_H
 
-#include "runtime/app/LocalModel.h"
+#include "runtime/pipeline/HeadLoop.h"
+#include "runtime/pipeline/TokenQueue.h"
 
+#include <memory>
 #include <vector>
 
 namespace sluice::app {
@@ -24,24 +26,25 @@ namespace sluice::app {
 /// Not thread-safe.
 class BatchMates {
 public:
-  /// The largest number of rows that one batch mate adds to a step.
-  static constexpr int64_t maxRows = 3;
+  /// The tenant of the batch mates' requests.
+  static constexpr TenantNumber tenant = 1;
 
-  /// Opens the batch mates' sequences. `model` must outlive the result.
-  static Expected<BatchMates> create(LocalModel &model, int64_t count);
+  /// Submits the first half of the requests. `head` must outlive the result.
+  BatchMates(pipeline::HeadLoop &head, int64_t count, int64_t vocabSize,
+             int64_t contextLength);
 
-  /// Add the rows before, and after, the rows of interest. Each must be called
-  /// once for every step.
-  Status addBefore(StepBatch &batch);
-  Status addBehind(StepBatch &batch);
+  /// Submits the requests that have not been submitted yet and those that have
+  /// ended. Must be called before every step.
+  void renew();
 
 private:
-  explicit BatchMates(LocalModel &model) : model(&model) {}
-  Status addRows(StepBatch &batch, size_t first, size_t last);
+  void submit(size_t mate);
 
-  LocalModel *model;
-  std::vector<SequenceId> members;
-  int64_t step = 0;
+  pipeline::HeadLoop &head;
+  int64_t vocabSize, contextLength;
+  /// Of each batch mate; null before its first request.
+  std::vector<std::shared_ptr<pipeline::TokenQueue>> queues;
+  int64_t submitted = 0;
 };
 
 } // namespace sluice::app

@@ -10,6 +10,7 @@
 #include "runtime/app/Commands.h"
 #include "runtime/app/GroupExecutor.h"
 #include "runtime/app/Interrupt.h"
+#include "runtime/app/ModelChain.h"
 #include "runtime/base/StandardOutput.h"
 
 #include <algorithm>
@@ -257,7 +258,8 @@ void Engine::startVerifying(bool goesOn) {
       std::make_unique<WeightVerifier>(std::move(known), pace, endDamaged);
 }
 
-Status Engine::load(const EngineNeeds &needs) {
+/// Loads all stages of the target.
+Expected<std::vector<LocalStage>> Engine::loadStages() {
   Expected<bool> onDevice = usesGpu();
   if (!onDevice)
     return onDevice.status();
@@ -277,19 +279,18 @@ Status Engine::load(const EngineNeeds &needs) {
       return loaded.status();
     stages.push_back(loaded.take());
   }
-  LocalModelLimits limits;
-  limits.rows = needs.rows;
-  limits.outputs = needs.outputs;
-  limits.sequences = needs.sequences;
-  limits.resident = needs.resident;
+  return stages;
+}
+
+Expected<std::unique_ptr<device::StepExecutor>>
+Engine::load(device::StepLimits limits, ActivationFormat activations) {
+  Expected<std::vector<LocalStage>> stages = loadStages();
+  if (!stages)
+    return stages.status();
   limits.contextLength = settings.contextLength;
-  limits.threads = settings.threads;
-  limits.activations = needs.activations;
-  Expected<std::unique_ptr<LocalModel>> made =
-      LocalModel::create(std::move(stages), limits);
-  if (!made)
-    return made.status();
-  local = made.take();
-  startVerifying(/*goesOn=*/false);
-  return {};
+  Expected<std::unique_ptr<device::StepExecutor>> made =
+      makeModelChain(*stages, limits, activations);
+  if (made)
+    startVerifying(/*goesOn=*/false);
+  return made;
 }

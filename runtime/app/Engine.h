@@ -10,8 +10,8 @@
 //
 //   Expected<std::unique_ptr<Engine>> engine = Engine::create(image, options);
 //   ... read and check the prompt with engine->tokenizer() ...
-//   if (Status s = engine->load({.rows = 512}); !s.ok()) return s;
-//   engine->model().execute(batch);
+//   auto executor = engine->load({.rows = 512, .pages = 8});
+//   (*executor)->execute(step);
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 
 #include "runtime/app/CommandLine.h"
 #include "runtime/app/GpuChoice.h"
-#include "runtime/app/LocalModel.h"
+#include "runtime/app/LocalStage.h"
 #include "runtime/app/RankAgreement.h"
 #include "runtime/program/ExecutableDescriptor.h"
 #include "runtime/program/PackedWeightStore.h"
@@ -42,15 +42,6 @@ struct ProgramImage {
   std::string executable; // path of the running program
 };
 
-/// The sizes that a command needs of the model.
-struct EngineNeeds {
-  int64_t rows = 1;      // of a step, without batch mates
-  int64_t outputs = 1;   // of a step
-  int64_t sequences = 1; // open at the same time
-  bool resident = false; // as in device::StepLimits
-  ActivationFormat activations = ActivationFormat::F32; // between stages
-};
-
 /// Owns a model, its weights and its tokenizer. Thread-compatible.
 class Engine {
 public:
@@ -63,9 +54,12 @@ public:
   /// model's.
   Status checkOptions() const;
 
-  /// Loads the weights of all stages of the target and creates the model, which
-  /// may take long.
-  Status load(const EngineNeeds &needs);
+  /// Loads the weights of all stages of the target, which may take long, and
+  /// makes an executor of the whole model (see makeModelChain()), which the
+  /// engine must outlive. The context length is the options'.
+  Expected<std::unique_ptr<device::StepExecutor>>
+  load(device::StepLimits limits,
+       ActivationFormat activations = ActivationFormat::F32);
 
   /// Loads a single program on the chosen device, for callers that run stages
   /// or the draft themselves. Loads its weights now, or when its executor is
@@ -125,17 +119,11 @@ public:
   /// Returns null if the model has no tokenizer.
   const text::Tokenizer *tokenizer() const { return words ? &*words : nullptr; }
 
-  /// Only after load().
-  LocalModel &model() { return *local; }
-
 private:
   Engine(const ProgramImage &image, const EngineOptions &options)
       : image(image), settings(options) {}
 
-  ProgramImage image;
-  EngineOptions settings; // its contextLength is final
-  ExecutableDescriptor described;
-  std::optional<text::Tokenizer> words;
+  Expected<std::vector<LocalStage>> loadStages();
   Expected<LocalStage>
   loadCpuStage(std::string_view name, const CpuTeam &team,
                std::shared_ptr<std::shared_ptr<cpu::ThreadPool>> pool,
@@ -145,12 +133,15 @@ private:
   Expected<cpu::CpuProgram> loadCpuProgram(std::string_view name);
   Status noteFiles(std::string_view name);
 
-  std::list<PackedWeightStore> weights; // of the stages; outlive `local`
-  std::list<MappedModelFiles> files;    // of stages on GPUs; outlive `local`
+  ProgramImage image;
+  EngineOptions settings; // its contextLength is final
+  ExecutableDescriptor described;
+  std::optional<text::Tokenizer> words;
+  std::list<PackedWeightStore> weights; // of the stages
+  std::list<MappedModelFiles> files;    // of stages on GPUs
   std::vector<KnownBytes> ofFiles;      // of `files`
   std::optional<bool> onGpu;            // nothing if not decided yet
   GpuChoice gpus;
-  std::unique_ptr<LocalModel> local;
   std::unique_ptr<WeightVerifier> verifier; // refers to the weights and files
 };
 

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/app/BatchMates.h"
 #include "runtime/app/CommandPrompt.h"
 #include "runtime/app/Commands.h"
 #include "runtime/app/Generator.h"
+#include "runtime/app/InlineModel.h"
 #include "runtime/app/Interrupt.h"
 #include "runtime/app/JobLaunch.h"
-#include "runtime/app/LocalStream.h"
 #include "runtime/app/PipelineSession.h"
-#include "runtime/app/PipelineStream.h"
 #include "runtime/base/StandardOutput.h"
 #include "runtime/text/JsonWriter.h"
 
@@ -143,7 +143,7 @@ public:
 
 private:
   Expected<int> runPipeline(PipelineSession &session,
-                            std::optional<PipelineStream> &stream,
+                            std::optional<TokenStream> &stream,
                             const std::optional<comm::MpiLaunch> &launch);
   Expected<Generation> generate(TokenStream &stream);
   Expected<int> finish(const Generation &result,
@@ -186,23 +186,38 @@ Expected<int> GenerateRun::finish(const Generation &result,
 }
 
 Expected<int> GenerateRun::local() {
-  SLUICE_RETURN_IF_ERROR(engine.load(LocalStream::needs(engine)));
-  LocalStream stream(engine, generator.request());
+  const int64_t mates = engine.options().batchMates;
+  InlineNeeds needs = {.requests = 1 + mates};
+  if (options.lastLogits)
+    needs.keepsLogitsOf = generator.request().tenant;
+  Expected<std::unique_ptr<pipeline::InlinePipeline>> model =
+      loadInline(engine, needs);
+  if (!model)
+    return model.status();
+  BatchMates others((*model)->head(), mates, engine.descriptor().vocabSize,
+                    engine.contextLength());
+  TokenStream stream((*model)->head(), generator.request(), [&] {
+    others.renew();
+    (*model)->turn();
+  });
   Expected<Generation> result = generate(stream);
   if (!result)
     return result.status();
+  std::span<const float> logits = (*model)->promptLogits();
+  result->lastLogits.assign(logits.begin(), logits.end());
   return finish(*result, nullptr);
 }
 
 /// Returns the tokens that the pipeline will generate, for an oracle.
 Expected<std::vector<int32_t>> GenerateRun::tellTruth() {
   StreamClock::time_point begin = StreamClock::now();
-  EngineNeeds needs = LocalStream::needs(engine);
-  needs.activations = options.pipeline.activations;
-  SLUICE_RETURN_IF_ERROR(engine.load(needs));
-  LocalStream stream(engine, generator.request());
-  if (Expected<bool> started = stream.start(prompt); !started)
-    return started.status();
+  Expected<std::unique_ptr<pipeline::InlinePipeline>> model =
+      loadInline(engine, {.activations = options.pipeline.activations});
+  if (!model)
+    return model.status();
+  TokenStream stream((*model)->head(), generator.request(),
+                     [&] { (*model)->turn(); });
+  stream.start(prompt);
   std::vector<int32_t> truth;
   while (true) {
     Expected<std::optional<StreamedToken>> token = stream.next();
@@ -219,7 +234,7 @@ Expected<std::vector<int32_t>> GenerateRun::tellTruth() {
 Expected<int>
 GenerateRun::pipelined(const std::optional<comm::MpiLaunch> &launch) {
   // The head's thread uses the stream until the session has ended.
-  std::optional<PipelineStream> stream;
+  std::optional<TokenStream> stream;
   return runOnRanks(engine, options.pipeline, launch,
                     [&](PipelineSession &session) {
                       return runPipeline(session, stream, launch);
@@ -229,7 +244,7 @@ GenerateRun::pipelined(const std::optional<comm::MpiLaunch> &launch) {
 /// Runs this rank until the job has ended properly; after an error, it has not.
 Expected<int>
 GenerateRun::runPipeline(PipelineSession &session,
-                         std::optional<PipelineStream> &stream,
+                         std::optional<TokenStream> &stream,
                          const std::optional<comm::MpiLaunch> &launch) {
   PipelineNeeds needs;
   if (options.pipeline.oracleAcceptance && (!launch || launch->rank == 0)) {

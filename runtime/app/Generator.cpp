@@ -60,14 +60,12 @@ Expected<Generator> Generator::create(const Engine &engine,
   Expected<StopMatcher> stop = StopMatcher::create(options.stopStrings);
   if (!stop)
     return stop.status().withContext("--stop");
-  return Generator(engine, options, spec.take(), stop.take(), programStart);
+  return Generator(engine, spec.take(), stop.take(), programStart);
 }
 
-Generator::Generator(const Engine &engine, const GenerateOptions &options,
-                     RequestSpec spec, StopMatcher stop,
+Generator::Generator(const Engine &engine, RequestSpec spec, StopMatcher stop,
                      StreamClock::time_point programStart)
-    : options(&options), spec(std::move(spec)), programStart(programStart),
-      stop(std::move(stop)) {
+    : spec(std::move(spec)), programStart(programStart), stop(std::move(stop)) {
   if (engine.tokenizer())
     detokenizer.emplace(*engine.tokenizer());
 }
@@ -112,14 +110,7 @@ Status Generator::finishText(const Write &write) {
 Expected<Generation> Generator::run(std::span<const int32_t> prompt,
                                     TokenStream &stream, const Write &write) {
   StreamClock::time_point promptStart = StreamClock::now();
-  Expected<bool> computed = stream.start(prompt);
-  if (!computed)
-    return computed.status();
-  if (*computed)
-    firstToken = StreamClock::now();
-  if (options->lastLogits)
-    result.lastLogits.assign(stream.promptLogits().begin(),
-                             stream.promptLogits().end());
+  stream.start(prompt);
   while (!stop.stopped()) {
     Expected<std::optional<StreamedToken>> token = stream.next();
     if (!token)
@@ -130,6 +121,7 @@ Expected<Generation> Generator::run(std::span<const int32_t> prompt,
   }
   if (stop.stopped())
     stream.stop();
+  firstToken = stream.promptComputed();
   result.finish = stop.stopped() ? FinishReason::Stop : stream.finish();
   SLUICE_RETURN_IF_ERROR(finishText(write));
   result.timing.promptTokens = int64_t(prompt.size());

@@ -77,14 +77,12 @@ public:
                            const Write &write);
 
 private:
-  Generator(const Engine &engine, const GenerateOptions &options,
-            RequestSpec spec, StopMatcher stop,
+  Generator(const Engine &engine, RequestSpec spec, StopMatcher stop,
             StreamClock::time_point programStart);
 
   Status take(StreamedToken token, const Write &write);
   Status finishText(const Write &write);
 
-  const GenerateOptions *options;
   RequestSpec spec;
   StreamClock::time_point programStart;
   StopMatcher stop;

@@ -8,7 +8,7 @@
 #ifndef SLUICE_RUNTIME_APP_GPUCHOICE_H
 #define SLUICE_RUNTIME_APP_GPUCHOICE_H
 
-#include "runtime/app/LocalModel.h"
+#include "runtime/app/LocalStage.h"
 #include "runtime/device/cuda/CudaExecutor.h"
 #include "runtime/program/MappedModelFiles.h"
 

@@ -8,7 +8,7 @@
 #ifndef SLUICE_RUNTIME_APP_GROUPEXECUTOR_H
 #define SLUICE_RUNTIME_APP_GROUPEXECUTOR_H
 
-#include "runtime/app/LocalModel.h"
+#include "runtime/app/LocalStage.h"
 
 namespace sluice::app {
 

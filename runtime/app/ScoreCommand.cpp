@@ -7,18 +7,19 @@
 
 #include "runtime/app/CommandPrompt.h"
 #include "runtime/app/Commands.h"
+#include "runtime/app/InlineModel.h"
 #include "runtime/app/Interrupt.h"
 #include "runtime/base/StandardOutput.h"
-#include "runtime/core/LogProbabilities.h"
-#include "runtime/core/Sequence.h"
+#include "runtime/pipeline/TokenQueue.h"
 #include "runtime/text/JsonWriter.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
 using namespace sluice;
 using namespace sluice::app;
+
+using pipeline::TokenItem;
 
 namespace {
 
@@ -33,42 +34,37 @@ struct Score {
   double perplexity() const { return std::exp(meanNll); }
 };
 
-int64_t chunkRows(const Engine &engine) {
-  return std::min(
-      {maxRows, engine.options().prefillChunk, engine.contextLength()});
-}
-
 /// Computes each token's probability given those before it (teacher forcing).
 /// If the user interrupts it, the error is "interrupted".
-Expected<Score> scoreTokens(Engine &engine, std::span<const int32_t> tokens) {
-  LocalModel &model = engine.model();
-  Expected<SequenceId> id = model.openSequence();
-  if (!id)
-    return id.status();
-  Sequence sequence(*id, engine.contextLength());
-  SLUICE_RETURN_IF_ERROR(sequence.append(tokens));
-  StepBatch batch(chunkRows(engine), chunkRows(engine));
+Expected<Score> scoreTokens(pipeline::InlinePipeline &model,
+                            std::span<const int32_t> tokens) {
+  RequestSpec spec;
+  spec.prompt.assign(tokens.begin(), tokens.end());
+  spec.maxTokens = 0;
+  spec.logProbabilities = 0;
+  spec.scoresPrompt = true;
+  auto queue = std::make_shared<pipeline::TokenQueue>();
+  model.head().submit({.spec = std::move(spec)}, queue);
   Score score;
   double sum = 0;
-  while (sequence.pending() > 0) {
-    if (interrupted())
-      return failure("interrupted");
-    batch.clear();
-    int64_t first = sequence.computed();
-    int64_t rows = sequence.schedule(batch, chunkRows(engine), LogitsOf::All);
-    SLUICE_RETURN_IF_ERROR(model.execute(batch));
-    sequence.commit(rows);
-    for (int64_t i = 0; i < rows && first + i + 1 < sequence.length(); ++i) {
-      Expected<LogProbabilities> all = LogProbabilities::of(model.logits(i));
-      if (!all)
-        return all.status();
-      score.logProbabilities.push_back(
-          all->logProbability(tokens[first + i + 1]));
-      sum -= score.logProbabilities.back();
+  while (true) {
+    std::optional<TokenItem> item = queue->poll();
+    if (!item) {
+      if (interrupted())
+        return failure("interrupted");
+      model.turn();
+      continue;
     }
+    if (item->kind == TokenItem::Kind::Token) {
+      score.logProbabilities.push_back(item->report.front().logProbability);
+      sum -= score.logProbabilities.back();
+      continue;
+    }
+    if (!item->failure.ok())
+      return item->failure;
+    score.meanNll = sum / double(tokens.size() - 1);
+    return score;
   }
-  score.meanNll = sum / double(tokens.size() - 1);
-  return score;
 }
 
 std::string toJson(const Score &score, std::span<const int32_t> tokens) {
@@ -114,9 +110,11 @@ Expected<int> app::runScore(const ProgramImage &image,
     return tokens.status();
   if (tokens->size() < 2)
     return failure("score: one token has no probability; give at least two");
-  SLUICE_RETURN_IF_ERROR(
-      (*engine)->load({chunkRows(**engine), chunkRows(**engine)}));
-  Expected<Score> score = scoreTokens(**engine, *tokens);
+  Expected<std::unique_ptr<pipeline::InlinePipeline>> model =
+      loadInline(**engine, {.promptRows = maxRows, .scoresPrompts = true});
+  if (!model)
+    return model.status();
+  Expected<Score> score = scoreTokens(**model, *tokens);
   if (!score)
     return score.status();
   SLUICE_RETURN_IF_ERROR(writeOutput(options.json

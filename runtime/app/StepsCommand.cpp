@@ -47,9 +47,12 @@ struct MeasuredStep {
 /// them.
 class StepRunner {
 public:
-  /// `model` must have room for `count` sequences and steps of `stepRows` rows.
-  StepRunner(LocalModel &model, int64_t stepRows, int64_t count)
-      : model(model), batch(stepRows, count), tokens(size_t(count)),
+  /// `model` must have room for `count` sequences and steps of `stepRows` rows,
+  /// and `pages` are those of its cache.
+  StepRunner(device::StepExecutor &model, CachePages pages, int64_t stepRows,
+             int64_t count)
+      : model(model), pages(std::move(pages)), batch(stepRows, count),
+        tokens(size_t(count)),
         greatest(size_t(count), {OutputRequest::Greatest}) {}
 
   /// Opens all sequences and computes all positions but the last one.
@@ -59,17 +62,26 @@ public:
   Expected<double> run(int64_t rows);
 
 private:
+  Status add(SequenceId sequence, int64_t position, int32_t token, bool wants);
   Status compute();
   int32_t anyToken() { return int32_t(random() % uint64_t(model.vocabSize())); }
-  int64_t lastPosition() const { return model.limits().contextLength - 1; }
+  int64_t lastPosition() const { return pages.limits().tokensPerSequence - 1; }
 
-  LocalModel &model;
+  device::StepExecutor &model;
+  CachePages pages;
   StepBatch batch;
   std::vector<SequenceId> sequences;
   std::vector<int32_t> tokens; ///< of each sequence, at the last position
   std::vector<OutputRequest> greatest; ///< what servers mostly request
   std::mt19937_64 random;              // gives the same tokens in every process
 };
+
+/// Adds a row to the batch, and its position to the cache.
+Status StepRunner::add(SequenceId sequence, int64_t position, int32_t token,
+                       bool wants) {
+  SLUICE_RETURN_IF_ERROR(pages.grow(sequence, position + 1));
+  return batch.add(sequence, position, token, wants);
+}
 
 /// Computes and clears the batch. An interrupt ends the command here too,
 /// because filling caches can take minutes.
@@ -78,8 +90,9 @@ Status StepRunner::compute() {
     return {};
   if (interrupted())
     return failure("interrupted");
-  Status executed =
-      model.execute(batch, std::span(greatest).first(size_t(batch.outputs())));
+  device::StepInput input = {&batch, &pages};
+  input.requests = std::span(greatest).first(size_t(batch.outputs()));
+  Status executed = model.execute(input);
   batch.clear();
   return executed;
 }
@@ -87,15 +100,14 @@ Status StepRunner::compute() {
 Status StepRunner::fill() {
   for (int32_t &token : tokens) {
     token = anyToken();
-    Expected<SequenceId> id = model.openSequence();
+    Expected<SequenceId> id = pages.open();
     if (!id)
       return id.status();
     sequences.push_back(*id);
     for (int64_t position = 0; position < lastPosition(); ++position) {
       if (batch.freeRows() == 0)
         SLUICE_RETURN_IF_ERROR(compute());
-      SLUICE_RETURN_IF_ERROR(batch.add(*id, position, anyToken(),
-                                       /*wantsLogits=*/false));
+      SLUICE_RETURN_IF_ERROR(add(*id, position, anyToken(), /*wants=*/false));
     }
   }
   return compute();
@@ -103,15 +115,14 @@ Status StepRunner::fill() {
 
 Expected<double> StepRunner::run(int64_t rows) {
   for (int64_t row = 0; row < rows; ++row)
-    SLUICE_RETURN_IF_ERROR(batch.add(sequences[row], lastPosition(),
-                                     tokens[row],
-                                     /*wantsLogits=*/true));
+    SLUICE_RETURN_IF_ERROR(add(sequences[row], lastPosition(), tokens[row],
+                               /*wants=*/true));
   auto start = std::chrono::steady_clock::now();
   SLUICE_RETURN_IF_ERROR(compute());
   std::chrono::duration<double> taken =
       std::chrono::steady_clock::now() - start;
   for (int64_t row = 0; row < rows; ++row)
-    model.truncateSequence(sequences[row], lastPosition());
+    pages.truncate(sequences[row], lastPosition());
   return taken.count();
 }
 
@@ -195,16 +206,17 @@ Status checkUse(const Engine &engine) {
   return engine.checkOptions();
 }
 
-/// Returns what all sequences and the steps that fill them need.
-EngineNeeds needsOf(int64_t sequences, const Engine &engine) {
-  EngineNeeds needs;
-  needs.outputs = needs.sequences = sequences;
-  needs.rows =
+/// Returns the limits for all sequences and the steps that fill them.
+device::StepLimits limitsFor(int64_t sequences, const Engine &engine) {
+  device::StepLimits limits;
+  limits.outputs = limits.sequences = sequences;
+  limits.rows =
       std::max(sequences, std::min(engine.options().prefillChunk,
                                    sequences * (engine.contextLength() - 1)));
+  limits.pages = sequences * CachePages::pagesFor(engine.contextLength());
   // Like a server, for which steps are measured.
-  needs.resident = true;
-  return needs;
+  limits.resident = true;
+  return limits;
 }
 
 } // namespace
@@ -215,9 +227,16 @@ Expected<int> app::runSteps(const ProgramImage &image,
   if (!engine)
     return engine.status();
   SLUICE_RETURN_IF_ERROR(checkUse(**engine));
-  EngineNeeds needs = needsOf(options.rows.back(), **engine);
-  SLUICE_RETURN_IF_ERROR((*engine)->load(needs));
-  StepRunner runner((*engine)->model(), needs.rows, needs.sequences);
+  const device::StepLimits limits = limitsFor(options.rows.back(), **engine);
+  Expected<CachePages> pages = CachePages::create(
+      {limits.pages, limits.sequences, (*engine)->contextLength()});
+  if (!pages)
+    return pages.status();
+  Expected<std::unique_ptr<device::StepExecutor>> model =
+      (*engine)->load(limits);
+  if (!model)
+    return model.status();
+  StepRunner runner(**model, pages.take(), limits.rows, limits.sequences);
   SLUICE_RETURN_IF_ERROR(runner.fill());
   Expected<std::vector<MeasuredStep>> steps = measure(runner, options);
   if (!steps)

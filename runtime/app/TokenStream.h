@@ -5,19 +5,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The source of one request's tokens: a model in this thread, or a pipeline of
-// stages. The caller turns the tokens into text.
+// The tokens that a pipeline's head generates for one request. The caller turns
+// them into text.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef SLUICE_RUNTIME_APP_TOKENSTREAM_H
 #define SLUICE_RUNTIME_APP_TOKENSTREAM_H
 
-#include "runtime/base/Status.h"
-#include "runtime/core/Head.h"
-#include "runtime/core/LogProbabilities.h"
+#include "runtime/pipeline/HeadLoop.h"
+#include "runtime/pipeline/TokenQueue.h"
 
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -38,26 +39,46 @@ struct StreamedToken {
   StreamClock::time_point at;        // when the token was known
 };
 
-/// The tokens of one request. Not thread-safe.
+/// Not thread-safe.
 class TokenStream {
 public:
-  virtual ~TokenStream() = default;
+  /// `head` and `spec`, whose prompt is not used, must outlive the stream.
+  /// `turn` is called again and again while the stream waits; it is for a head
+  /// that has no thread of its own (InlinePipeline::turn()), and empty for
+  /// others.
+  TokenStream(pipeline::HeadLoop &head, const RequestSpec &spec,
+              std::function<void()> turn = {})
+      : head(head), spec(spec), turn(std::move(turn)) {}
 
-  /// Takes the prompt. Returns whether it has been computed: false if the user
-  /// has interrupted that, or if it is computed elsewhere.
-  virtual Expected<bool> start(std::span<const int32_t> prompt) = 0;
+  /// Submits the prompt. Must be called once, before the other methods.
+  void start(std::span<const int32_t> prompt);
 
   /// Waits for the next token. Returns nullopt if there is none; finish() then
-  /// says why. A token that ends the text is not returned.
-  virtual Expected<std::optional<StreamedToken>> next() = 0;
-  virtual FinishReason finish() const = 0;
+  /// says why. A token that ends the text is not returned. Fails if the request
+  /// or the pipeline does.
+  Expected<std::optional<StreamedToken>> next();
+  FinishReason finish() const { return reason; }
 
   /// Ends the request, because a stop string has come.
-  virtual void stop() {}
+  void stop();
 
-  /// Returns the logits of the prompt's last token; empty if they are not in
-  /// this process. Valid until the first next().
-  virtual std::span<const float> promptLogits() const { return {}; }
+  /// Returns when the first token after the prompt was known, also if it was
+  /// not wanted; nullopt if the user interrupted it.
+  std::optional<StreamClock::time_point> promptComputed() const {
+    return computed;
+  }
+
+private:
+  pipeline::TokenItem wait();
+
+  pipeline::HeadLoop &head;
+  const RequestSpec &spec;
+  std::function<void()> turn;
+  std::shared_ptr<pipeline::TokenQueue> queue;
+  bool running = false;   // the head's end of the request has not come
+  bool cancelled = false; // the head was told that the user interrupted it
+  std::optional<StreamClock::time_point> computed;
+  FinishReason reason = FinishReason::Length;
 };
 
 } // namespace sluice::app

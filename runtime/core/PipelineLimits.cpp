@@ -31,7 +31,7 @@ StageLimits PipelineLimits::stage() const {
   int64_t nodes = speculation.nodes;
   StageLimits limits;
   limits.rows = prefillRows + requests + nodes;
-  limits.outputs = std::min(requests + nodes, limits.rows);
+  limits.outputs = std::min(requests + nodes + scoredRows, limits.rows);
   // A chunk of a prompt may fill the prompt rows of a step, so chunks do not
   // share a step.
   limits.promptRows = prefillRows;

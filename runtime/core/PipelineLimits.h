@@ -31,6 +31,9 @@ struct PipelineLimits {
   int64_t contextLength = 0;
   int64_t vocabSize = anyVocabSize; ///< as in HeadLimits
   int64_t prefillRows = 512;        ///< prompt rows of a step
+  /// Rows of a step, beside one for each request, that may want an output: for
+  /// prompts that are scored.
+  int64_t scoredRows = 0;
   int64_t stages = 1;
   /// Pages of each stage's cache, without those for guesses; 0 for as many as
   /// the requests can need.

@@ -46,7 +46,20 @@ void HeadLoop::run() {
   waitPrecisely();
   bool open = true;
   while (open)
-    orFail([&] { handleEvents(open); });
+    orFail([&] {
+      std::optional<Time> wake = nextWake();
+      open = takeEvents(wake);
+      if (open)
+        handleEvents(wake);
+    });
+}
+
+void HeadLoop::poll() {
+  orFail([&] {
+    events.clear();
+    mailbox.take(events, /*wait=*/false);
+    handleEvents(nextWake());
+  });
 }
 
 /// Runs `body`. An exception can leave the head in any state, so it ends the
@@ -60,19 +73,23 @@ template <typename Fn> void HeadLoop::orFail(Fn &&body) {
     fail(done.withContext("head"));
 }
 
-/// Waits for events and handles them; clears `open` once no more will come.
-void HeadLoop::handleEvents(bool &open) {
+/// Returns when the scheduler wants to be woken; never after a failure.
+std::optional<Time> HeadLoop::nextWake() {
+  return failed.ok() ? scheduler.commands().wake : std::nullopt;
+}
+
+/// Waits for events, or for the time `wake`. Returns false once no more events
+/// will come.
+bool HeadLoop::takeEvents(std::optional<Time> wake) {
   events.clear();
-  // After a failure no wake-up is due.
-  std::optional<Time> wake;
-  if (failed.ok())
-    wake = scheduler.commands().wake;
-  open = wake ? mailbox.takeUntil(events, *wake)
+  return wake ? mailbox.takeUntil(events, *wake)
               : mailbox.take(events, /*wait=*/true);
-  if (!open)
-    return;
-  // Each event is handled by itself: if one breaks the pipeline, the requests
-  // after it are told.
+}
+
+/// Handles the events that have been taken, and the wake-up if it is due. Each
+/// is handled by itself: if one breaks the pipeline, the requests after it are
+/// told.
+void HeadLoop::handleEvents(std::optional<Time> wake) {
   if (wake && now() >= *wake)
     orFail([&] {
       scheduler.onWake(now());

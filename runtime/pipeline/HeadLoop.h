@@ -48,8 +48,8 @@ public:
 
 /// The thread around the pure Scheduler and Head: it waits for events, passes
 /// them and the time in, and sends the commands that come out. It computes
-/// nothing and waits only for the next event. All methods but run() are
-/// thread-safe.
+/// nothing and waits only for the next event. All methods but run() and poll()
+/// are thread-safe.
 class HeadLoop {
 public:
   /// `links` must outlive the loop.
@@ -57,6 +57,9 @@ public:
 
   /// Handles events until close(). The body of the head's thread.
   void run();
+  /// Handles the events that have come, without waiting: for callers that have
+  /// no thread for run(), always from the same thread.
+  void poll();
 
   void onResults(ResultFrame frame) { mailbox.push(std::move(frame)); }
   void onGuesses(GuessFrame frame) { mailbox.push(std::move(frame)); }
@@ -91,7 +94,9 @@ private:
   using Event = std::variant<ResultFrame, GuessFrame, Status, Submit, Finish>;
 
   template <typename Fn> void orFail(Fn &&body);
-  void handleEvents(bool &open);
+  std::optional<Time> nextWake();
+  bool takeEvents(std::optional<Time> wake);
+  void handleEvents(std::optional<Time> wake);
   void handle(Event &event);
   void handleSubmit(Submit &submit);
   void fail(const Status &failure);

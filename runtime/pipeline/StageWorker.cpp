@@ -92,6 +92,16 @@ void StageWorker::run() {
     events.ended();
 }
 
+Status StageWorker::poll() {
+  Status done = guarded([this] {
+    SLUICE_RETURN_IF_ERROR(admitArrivals(/*wait=*/false));
+    if (stage->queued() > 0)
+      SLUICE_RETURN_IF_ERROR(runStep());
+    return output->sendLate();
+  });
+  return done.ok() ? done : done.withContext(config.name);
+}
+
 Status StageWorker::runAll() {
   if (config.group)
     SLUICE_RETURN_IF_ERROR(config.group->barrier());
@@ -251,7 +261,7 @@ Status StageWorker::computeRows(std::span<const PageCopy> pageCopies) {
   input.outgoingFormat = output->format();
   input.keepsOutgoing = output->keepsRows();
   input.requests = requests;
-  input.checkpoints = &checkpoints;
+  input.checkpoints = config.hasCheckpoints ? &checkpoints : nullptr;
   input.timesWaits = trace.isOn();
   output->begin(*stage);
   Status executed = compute->execute(input);

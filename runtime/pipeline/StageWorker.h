@@ -53,6 +53,9 @@ struct StageWorkerConfig {
   /// they arrive in frames.
   int64_t payloadRowBytes = 0;
   int64_t pages = 0; ///< pages of the stage's cache
+  /// Whether marks can come while a step is computed. If not, its checkpoints,
+  /// at which all threads wait, are left out.
+  bool hasCheckpoints = true;
   /// This member's end of the group, if several ranks compute the stage; must
   /// outlive the worker. Frames arrive at the first member only.
   StageGroup *group = nullptr;
@@ -88,6 +91,10 @@ public:
   /// In a group, it first waits at StageGroup::barrier() until all members are
   /// in run().
   void run();
+  /// Takes the frames that have arrived and computes one step of them, if there
+  /// are any, without waiting: for callers that have no thread for run(),
+  /// always from the same thread. Not for a group or with emulation.
+  Status poll();
 
   /// Thread-safe; see Mailbox. The mailbox has room for StageLimits::frames
   /// frames. The worker moves frames on to the stage, which holds as many

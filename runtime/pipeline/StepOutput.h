@@ -136,7 +136,8 @@ private:
 class ResultOutput final : public StepOutput {
 public:
   /// `name` begins the errors of requests, as in "rank 2: stage 1". `requests`
-  /// is the number of slots.
+  /// is the number of slots. `makeTrie` may be empty if no request has a
+  /// grammar; start() then starts no thread.
   ResultOutput(std::string name, int64_t vocabSize, int64_t rowLimit,
                int64_t requests, MakeTokenTrie makeTrie,
                SendResults sendResults);
@@ -146,7 +147,7 @@ public:
   bool isFinite(const Stage &stage, int64_t row) const override;
   Status send(StepFrame &frame) override;
   Status start(std::function<void()> wake) override {
-    return masks.start(std::move(wake));
+    return hasGrammars ? masks.start(std::move(wake)) : Status();
   }
   Status sendLate() override;
   Status finish() override;
@@ -168,6 +169,7 @@ private:
   ResultFrame results;
   uint64_t sent = 0; ///< result frames sent so far
   SendResults sendResults;
+  const bool hasGrammars;
   GrammarMasks masks; ///< destroyed first, because its threads call back
 };
 

@@ -33,9 +33,27 @@ public:
     if (items.empty()) {
       taken.clear();
       mailbox.takeUntil(taken, deadline);
-      items.assign(std::make_move_iterator(taken.begin()),
-                   std::make_move_iterator(taken.end()));
+      noteTaken();
     }
+    return first();
+  }
+
+  /// Returns the next item if it has come; never waits.
+  std::optional<TokenItem> poll() {
+    if (items.empty()) {
+      taken.clear();
+      mailbox.take(taken, /*wait=*/false);
+      noteTaken();
+    }
+    return first();
+  }
+
+private:
+  void noteTaken() {
+    items.assign(std::make_move_iterator(taken.begin()),
+                 std::make_move_iterator(taken.end()));
+  }
+  std::optional<TokenItem> first() {
     if (items.empty())
       return std::nullopt;
     TokenItem item = std::move(items.front());
@@ -43,7 +61,6 @@ public:
     return item;
   }
 
-private:
   Mailbox<TokenItem> mailbox{std::numeric_limits<int64_t>::max()};
   std::vector<TokenItem> taken;
   std::deque<TokenItem> items;
