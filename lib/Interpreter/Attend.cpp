@@ -85,16 +85,21 @@ static void attendHead(const Query &query, const KVCache::Entries &cached,
 }
 
 void sluice::interpreter::evalAppend(const RowData &key, const RowData &value,
-                                     KVCache &cache, const StepBatch &batch) {
+                                     KVCache &cache, const StepBatch &batch,
+                                     const CachePages *table) {
   for (int64_t r = 0; r < key.rows(); ++r)
     cache.store(batch.sequences()[r], batch.positions()[r], key.row(r),
-                value.row(r));
+                value.row(r), table);
+  for (const Mirror &mirror : batch.mirrors())
+    cache.store(mirror.sequence, batch.positions()[mirror.row],
+                key.row(mirror.row), value.row(mirror.row), table);
 }
 
 RowData sluice::interpreter::evalAttend(const RowData &query,
                                         const KVCache &cache,
                                         const StepBatch &batch,
-                                        const AttendParams &params) {
+                                        const AttendParams &params,
+                                        const CachePages *table) {
   int64_t headDim = cache.headDim();
   int64_t headsPerKey = params.heads / cache.kvHeads();
   std::vector<double> slopes =
@@ -103,7 +108,8 @@ RowData sluice::interpreter::evalAttend(const RowData &query,
     slope *= params.alibi.value_or(0);
   RowData result(query.rows(), query.width());
   for (int64_t r = 0; r < query.rows(); ++r) {
-    const KVCache::Entries &cached = cache.entries(batch.sequences()[r]);
+    const KVCache::Entries cached =
+        cache.entries(batch.sequences()[r], batch.positions()[r] + 1, table);
     for (int64_t h = 0; h < params.heads; ++h) {
       Query one{query.row(r).subspan(h * headDim, headDim),
                 batch.positions()[r], h / headsPerKey,

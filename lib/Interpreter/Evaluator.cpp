@@ -90,7 +90,8 @@ static Status evalSplitQKVOp(ir::SplitQKVOp op, Scope &scope) {
   return {};
 }
 
-static Status evalAttendOp(ir::AttendOp op, Scope &scope, int64_t member) {
+static Status evalAttendOp(ir::AttendOp op, Scope &scope, Environment &env,
+                           int64_t member) {
   AttendParams params;
   params.heads = op.getHeads();
   params.allHeads = op.getAllHeads().value_or(op.getHeads());
@@ -105,9 +106,10 @@ static Status evalAttendOp(ir::AttendOp op, Scope &scope, int64_t member) {
     params.alibi = alibi->convertToDouble();
   KVCache &cache = scope.cache(op.getCache());
   const StepBatch &batch = scope.batch(op.getBatch());
-  evalAppend(scope.rows(op.getKey()), scope.rows(op.getValue()), cache, batch);
-  scope.set(op.getResult(),
-            evalAttend(scope.rows(op.getQuery()), cache, batch, params));
+  evalAppend(scope.rows(op.getKey()), scope.rows(op.getValue()), cache, batch,
+             env.pages);
+  scope.set(op.getResult(), evalAttend(scope.rows(op.getQuery()), cache, batch,
+                                       params, env.pages));
   return {};
 }
 
@@ -213,7 +215,8 @@ Status sluice::interpreter::evalOp(Operation *op, Scope &scope,
       })
       .Case([&](ir::RopeOp op) { return evalRopeOp(op, scope); })
       .Case([&](ir::SplitQKVOp op) { return evalSplitQKVOp(op, scope); })
-      .Case([&](ir::AttendOp op) { return evalAttendOp(op, scope, member); })
+      .Case(
+          [&](ir::AttendOp op) { return evalAttendOp(op, scope, env, member); })
       // The caller of Execution has set the received values.
       .Case([](ir::ReceiveOp) { return Status(); })
       .Default([](Operation *op) {

@@ -175,18 +175,25 @@ Interpreter::createDraft(mlir::ModuleOp module) {
   return std::optional<Interpreter>();
 }
 
+/// Checks that the rows are of one sequence, if the module's steps take no
+/// others.
+Status Interpreter::checkSequences(const StepBatch &batch) const {
+  // The rows of a sequence are contiguous, so the first and last sequence
+  // differ if there are several.
+  SequenceId first = batch.sequences().front();
+  SequenceId last = batch.sequences().back();
+  if (isFused() || first == last)
+    return {};
+  return failure("the step takes the rows of one sequence, and has rows of "
+                 "sequences ",
+                 first, " and ", last,
+                 ": --sluice-fuse-decode lets several share a step");
+}
+
 Status Interpreter::checkBatch(const StepBatch &batch) const {
   if (batch.rows() == 0)
     return failure("a step needs at least one row");
-  // The rows of a sequence are contiguous, so the first and last sequence
-  // differ if there are several.
-  if (SequenceId first = batch.sequences().front(),
-      last = batch.sequences().back();
-      !isFused() && first != last)
-    return failure("the step takes the rows of one sequence, and has rows of "
-                   "sequences ",
-                   first, " and ", last,
-                   ": --sluice-fuse-decode lets several share a step");
+  SLUICE_RETURN_IF_ERROR(checkSequences(batch));
   int64_t vocabSize = modelInfo.vocabSize;
   int64_t contextLength = modelInfo.contextLength;
   for (int64_t r = 0; r < batch.rows(); ++r) {
@@ -214,16 +221,36 @@ Status Interpreter::checkBatch(const StepBatch &batch) const {
 
 Expected<RowData> Interpreter::step(const StepBatch &batch) {
   SLUICE_RETURN_IF_ERROR(checkBatch(batch));
-  environment.batches.clear();
-  Expected<PartResult> logits = evalParts(parts, batch, environment);
+  Expected<RowData> logits = evaluate(batch, nullptr);
   if (!logits)
     return logits.status();
   for (int64_t r = 0; r < batch.rows(); ++r)
     lengths[batch.sequences()[r]] = batch.positions()[r] + 1;
+  return logits;
+}
+
+Expected<RowData> Interpreter::step(const StepBatch &batch,
+                                    const CachePages &pages) {
+  SLUICE_RETURN_IF_ERROR(checkSequences(batch));
+  return evaluate(batch, &pages);
+}
+
+Expected<RowData> Interpreter::evaluate(const StepBatch &batch,
+                                        const CachePages *pages) {
+  environment.pages = pages;
+  environment.batches.clear();
+  Expected<PartResult> logits = evalParts(parts, batch, environment);
+  if (!logits)
+    return logits.status();
   // A model may return the logits of all rows.
   if (logits->rows->rows() != logits->batch->outputs())
     return evalSelectOutputs(*logits->rows, *logits->batch);
   return *logits->rows;
+}
+
+void Interpreter::copyPage(PageCopy copy) {
+  for (auto &[key, cache] : environment.caches)
+    cache->copyPage(copy);
 }
 
 void Interpreter::erase(SequenceId sequence) {

@@ -7,20 +7,54 @@
 
 #include "sluice/Interpreter/KVCache.h"
 
+#include <algorithm>
 #include <cassert>
 
 using namespace sluice;
 using namespace sluice::interpreter;
 
+/// The number of pages that a sequence can have of its own.
+static constexpr int64_t ownPages = int64_t{1} << 32;
+
+/// Returns the number of the page that a position lies in.
+static int64_t pageOf(SequenceId sequence, int64_t position,
+                      const CachePages *table) {
+  int64_t index = position / CachePages::pageTokens;
+  return table ? table->pages(sequence)[static_cast<size_t>(index)]
+               : sequence * ownPages + index;
+}
+
 void KVCache::store(SequenceId sequence, int64_t position,
-                    std::span<const float> key, std::span<const float> value) {
-  Entries &entries = sequences[sequence];
+                    std::span<const float> key, std::span<const float> value,
+                    const CachePages *table) {
+  const int64_t width = numHeads * headSize;
+  Entries::Page &page = pages[pageOf(sequence, position, table)];
+  page.keys.resize(CachePages::pageTokens * width);
+  page.values.resize(CachePages::pageTokens * width);
+  const int64_t at = position % CachePages::pageTokens * width;
+  std::ranges::copy(key, page.keys.begin() + at);
+  std::ranges::copy(value, page.values.begin() + at);
+}
+
+KVCache::Entries KVCache::entries(SequenceId sequence, int64_t length,
+                                  const CachePages *table) const {
+  Entries entries;
   entries.numHeads = numHeads;
   entries.headSize = headSize;
-  size_t end = position * numHeads * headSize;
-  assert(end <= entries.keys.size() && "a cache has no holes");
-  entries.keys.resize(end);
-  entries.keys.insert(entries.keys.end(), key.begin(), key.end());
-  entries.values.resize(end);
-  entries.values.insert(entries.values.end(), value.begin(), value.end());
+  for (int64_t first = 0; first < length; first += CachePages::pageTokens) {
+    auto found = pages.find(pageOf(sequence, first, table));
+    assert(found != pages.end() && "a cache has no holes");
+    entries.pages.push_back(&found->second);
+  }
+  return entries;
+}
+
+void KVCache::copyPage(PageCopy copy) {
+  if (auto from = pages.find(copy.from); from != pages.end())
+    pages[copy.to] = from->second;
+}
+
+void KVCache::erase(SequenceId sequence) {
+  pages.erase(pages.lower_bound(sequence * ownPages),
+              pages.lower_bound((sequence + 1) * ownPages));
 }

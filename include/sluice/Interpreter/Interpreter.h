@@ -46,9 +46,11 @@ struct Environment {
                  std::unique_ptr<KVCache>>
       caches;
 
+  /// The pages of the step's sequences, as in KVCache.
+  const CachePages *pages = nullptr;
+
   /// Called at each `sluice.checkpoint`: returns for each row of the batch
-  /// whether it is alive. If empty, all rows are alive. For tests only, since
-  /// no request is cancelled in the interpreter.
+  /// whether it is alive. If empty, all rows are alive.
   std::function<std::vector<uint8_t>(const StepBatch &)> alive;
   /// The batches that the step's checkpoints made of the rows alive, the newest
   /// last.
@@ -100,6 +102,14 @@ public:
   /// sequence's end. The error of an op names the op and its location.
   Expected<RowData> step(const StepBatch &batch);
 
+  /// Executes one step whose rows lie in the given pages of the caches, and
+  /// returns the logits of the outputs that are alive at its end. The caller
+  /// has checked tokens and positions. Fails on an op, and on rows of several
+  /// sequences if the step is not fused.
+  Expected<RowData> step(const StepBatch &batch, const CachePages &pages);
+  /// Copies a page of all caches, for the next steps with pages.
+  void copyPage(PageCopy copy);
+
   /// Drops a sequence and its caches.
   void erase(SequenceId sequence);
 
@@ -117,6 +127,8 @@ private:
 
   static Expected<Interpreter> open(mlir::ModuleOp module,
                                     mlir::Operation *model);
+  Expected<RowData> evaluate(const StepBatch &batch, const CachePages *pages);
+  Status checkSequences(const StepBatch &batch) const;
   Status checkBatch(const StepBatch &batch) const;
 
   /// The ops to execute, in order: one `sluice.model`, or `sluice.stage`s, or

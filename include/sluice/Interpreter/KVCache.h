@@ -8,7 +8,7 @@
 #ifndef SLUICE_INTERPRETER_KVCACHE_H
 #define SLUICE_INTERPRETER_KVCACHE_H
 
-#include "runtime/core/StepBatch.h"
+#include "runtime/core/CachePages.h"
 
 #include <map>
 #include <span>
@@ -16,8 +16,10 @@
 
 namespace sluice::interpreter {
 
-/// Holds the keys and values of every position of every sequence, in vectors
-/// that grow. It is the content of a `!sluice.cache`.
+/// Holds the keys and values of positions of sequences, in pages that are made
+/// when something is stored in them. It is the content of a `!sluice.cache`.
+/// Where a function takes a table of pages, the table says which page a
+/// position lies in; without one, each sequence has pages of its own.
 class KVCache {
 public:
   KVCache(int64_t kvHeads, int64_t headDim)
@@ -26,52 +28,60 @@ public:
   int64_t kvHeads() const { return numHeads; }
   int64_t headDim() const { return headSize; }
 
-  /// Stores key[kvHeads][headDim] and value (same shape) at `position`, which
-  /// is at most the sequence's length. Drops the entries that were stored from
-  /// `position` on, since a step that goes back replaces the end of a sequence.
+  /// Stores key[kvHeads][headDim] and value (same shape) at `position`.
   void store(SequenceId sequence, int64_t position, std::span<const float> key,
-             std::span<const float> value);
+             std::span<const float> value, const CachePages *table = nullptr);
 
-  /// The cached keys and values of a sequence. Valid until the next store() or
-  /// erase().
+  /// The cached keys and values of a sequence. Valid until the next change of
+  /// the cache or the table.
   class Entries {
   public:
     /// These return the key or value of one head at a stored position:
     /// [headDim].
     std::span<const float> key(int64_t position, int64_t kvHead) const {
-      return head(keys, position, kvHead);
+      return head(pageOf(position).keys, position, kvHead);
     }
     std::span<const float> value(int64_t position, int64_t kvHead) const {
-      return head(values, position, kvHead);
+      return head(pageOf(position).values, position, kvHead);
     }
 
   private:
     friend class KVCache;
+    struct Page {
+      std::vector<float> keys;   ///< keys[pageTokens][kvHeads][headDim]
+      std::vector<float> values; ///< values[pageTokens][kvHeads][headDim]
+    };
 
+    const Page &pageOf(int64_t position) const {
+      return *pages[static_cast<size_t>(position / CachePages::pageTokens)];
+    }
     std::span<const float> head(const std::vector<float> &from,
                                 int64_t position, int64_t kvHead) const {
-      return std::span(from).subspan((position * numHeads + kvHead) * headSize,
+      int64_t slot = position % CachePages::pageTokens;
+      return std::span(from).subspan((slot * numHeads + kvHead) * headSize,
                                      headSize);
     }
 
     int64_t numHeads = 0;
     int64_t headSize = 0;
-    std::vector<float> keys;   // keys[position][kvHead][headDim]
-    std::vector<float> values; // values[position][kvHead][headDim]
+    std::vector<const Page *> pages;
   };
 
-  /// Returns the entries of a sequence, which must have some.
-  const Entries &entries(SequenceId sequence) const {
-    return sequences.at(sequence);
-  }
+  /// Returns the entries of the first `length` positions of a sequence, all of
+  /// which must have been stored.
+  Entries entries(SequenceId sequence, int64_t length,
+                  const CachePages *table = nullptr) const;
 
-  /// Drops the sequence.
-  void erase(SequenceId sequence) { sequences.erase(sequence); }
+  /// Makes page `to` of a table what page `from` is.
+  void copyPage(PageCopy copy);
+
+  /// Drops a sequence that has pages of its own.
+  void erase(SequenceId sequence);
 
 private:
   int64_t numHeads;
   int64_t headSize;
-  std::map<SequenceId, Entries> sequences;
+  std::map<int64_t, Entries::Page> pages; ///< by number
 };
 
 } // namespace sluice::interpreter

@@ -105,13 +105,15 @@ struct AttendParams {
   int64_t firstHead = 0;
 };
 
-/// Stores the rows' keys and values.
+/// Stores the rows' keys and values, also where the batch mirrors them. `table`
+/// is as in KVCache.
 void evalAppend(const RowData &key, const RowData &value, KVCache &cache,
-                const StepBatch &batch);
+                const StepBatch &batch, const CachePages *table = nullptr);
 
 /// Attends to the stored keys and values. Returns result[row][heads][headDim].
 RowData evalAttend(const RowData &query, const KVCache &cache,
-                   const StepBatch &batch, const AttendParams &params);
+                   const StepBatch &batch, const AttendParams &params,
+                   const CachePages *table = nullptr);
 
 /// Returns ALiBi's slope for each of `heads` heads.
 std::vector<double> alibiSlopes(int64_t heads);

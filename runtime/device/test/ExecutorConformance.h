@@ -32,7 +32,7 @@ struct ExecutorSetup {
   int64_t vocabSize = 0;
   int64_t contextLength = 0;
   /// Makes executors of the model, with checkpoints: one of the whole, or those
-  /// of two stages.
+  /// of two stages if the device can run stages by themselves.
   std::function<ExecutorChain(const StepLimits &limits, bool inStages)> make;
 };
 
