@@ -8,6 +8,7 @@
 #include "runtime/app/BatchMates.h"
 #include "runtime/app/CommandPrompt.h"
 #include "runtime/app/Commands.h"
+#include "runtime/app/GenerationJson.h"
 #include "runtime/app/Generator.h"
 #include "runtime/app/InlineModel.h"
 #include "runtime/app/Interrupt.h"
@@ -25,78 +26,13 @@ using pipeline::PipelineOutcome;
 
 namespace {
 
-void writeSeconds(text::JsonWriter &json, const char *name,
-                  std::optional<double> seconds) {
-  json.key(name);
-  if (seconds)
-    json.number(*seconds);
-  else
-    json.null();
-}
-
-void writeTiming(text::JsonWriter &json, const GenerationTiming &timing) {
-  json.key("timing").beginObject();
-  json.key("prompt_tokens").number(timing.promptTokens);
-  writeSeconds(json, "prompt_seconds", timing.promptSeconds);
-  json.key("generated_tokens").number(timing.generatedTokens);
-  json.key("generate_seconds").number(timing.generateSeconds);
-  writeSeconds(json, "ttft_seconds", timing.firstTokenSeconds);
-  json.endObject();
-}
-
-void writeLogProbability(text::JsonWriter &json,
-                         const TokenLogProbability &entry) {
-  json.key("token").number(int64_t(entry.token));
-  json.key("logprob").number(entry.logProbability);
-}
-
-void writeReports(text::JsonWriter &json,
-                  const std::vector<TokenReport> &reports) {
-  json.key("logprobs").beginArray();
-  for (const TokenReport &report : reports) {
-    json.beginObject();
-    writeLogProbability(json, report.chosen);
-    json.key("top").beginArray();
-    for (const TokenLogProbability &entry : report.top) {
-      json.beginObject();
-      writeLogProbability(json, entry);
-      json.endObject();
-    }
-    json.endArray();
-    json.endObject();
-  }
-  json.endArray();
-}
-
-void writeIds(text::JsonWriter &json, std::span<const int32_t> tokens) {
-  json.beginArray();
-  for (int32_t token : tokens)
-    json.number(int64_t(token));
-  json.endArray();
-}
-
 /// `text` is null if the model has no tokenizer, `outcome` if there was no
 /// pipeline.
 std::string toJson(const Generation &result, const GenerateOptions &options,
                    const std::string *text, const PipelineOutcome *outcome) {
   text::JsonWriter json;
   json.beginObject();
-  json.key("tokens");
-  writeIds(json, result.tokens);
-  json.key("text");
-  if (text)
-    json.string(*text);
-  else
-    json.null();
-  json.key("finish_reason").string(finishReasonName(result.finish));
-  writeTiming(json, result.timing);
-  json.key("tokens_per_second").number(result.timing.tokensPerSecond());
-  if (!options.sampling.greedy())
-    json.key("seed").number(options.sampling.seed);
-  if (options.lastLogits)
-    json.key("last_logits").numbers(std::span(result.lastLogits));
-  if (options.logProbs)
-    writeReports(json, result.reports);
+  writeGeneration(json, result, options, text);
   if (outcome)
     writePipelineReport(json, *outcome);
   json.endObject();
@@ -163,10 +99,10 @@ Expected<Generation> GenerateRun::generate(TokenStream &stream) {
     echoed = tokenizer->decode(prompt);
   if (!options.json)
     SLUICE_RETURN_IF_ERROR(writeOutput(echoed));
-  return generator.run(
-      prompt, stream, [&](int32_t token, std::string_view text) {
-        return options.json ? Status() : writePiece(token, text, tokenizer);
-      });
+  generator.start(prompt, stream);
+  return generator.run(stream, [&](int32_t token, std::string_view text) {
+    return options.json ? Status() : writePiece(token, text, tokenizer);
+  });
 }
 
 /// Writes the rest of the output. Returns the exit status.
@@ -187,9 +123,8 @@ Expected<int> GenerateRun::finish(const Generation &result,
 
 Expected<int> GenerateRun::local() {
   const int64_t mates = engine.options().batchMates;
-  InlineNeeds needs = {.requests = 1 + mates};
-  if (options.lastLogits)
-    needs.keepsLogitsOf = generator.request().tenant;
+  const InlineNeeds needs = {.requests = 1 + mates,
+                             .keepsLogits = options.lastLogits};
   Expected<std::unique_ptr<pipeline::InlinePipeline>> model =
       loadInline(engine, needs);
   if (!model)
@@ -203,7 +138,8 @@ Expected<int> GenerateRun::local() {
   Expected<Generation> result = generate(stream);
   if (!result)
     return result.status();
-  std::span<const float> logits = (*model)->promptLogits();
+  std::span<const float> logits =
+      (*model)->promptLogits(generator.request().tenant);
   result->lastLogits.assign(logits.begin(), logits.end());
   return finish(*result, nullptr);
 }
@@ -318,8 +254,10 @@ app::runGenerate(const ProgramImage &image, const GenerateOptions &options,
   if (!job)
     return job.status();
   auto &[launch, engine] = *job;
+  const TextModel model = {engine->descriptor().vocabSize,
+                           engine->descriptor().eosTokens, engine->tokenizer()};
   Expected<Generator> generator =
-      Generator::create(*engine, options, programStart);
+      Generator::create(model, options, programStart);
   Status usable = checkGenerate(*engine, options, launch);
   if (usable.ok() && !generator)
     usable = generator.status();

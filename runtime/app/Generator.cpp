@@ -20,7 +20,7 @@ double secondsBetween(StreamClock::time_point from,
 }
 
 /// Returns the request that the options make to a stream of this model.
-Expected<RequestSpec> makeSpec(const ExecutableDescriptor &model,
+Expected<RequestSpec> makeSpec(const TextModel &model,
                                const GenerateOptions &options) {
   SLUICE_RETURN_IF_ERROR(options.sampling.validate(model.vocabSize));
   RequestSpec spec;
@@ -48,26 +48,26 @@ double GenerationTiming::tokensPerSecond() const {
              : 0;
 }
 
-Expected<Generator> Generator::create(const Engine &engine,
+Expected<Generator> Generator::create(const TextModel &model,
                                       const GenerateOptions &options,
                                       StreamClock::time_point programStart) {
-  Expected<RequestSpec> spec = makeSpec(engine.descriptor(), options);
+  Expected<RequestSpec> spec = makeSpec(model, options);
   if (!spec)
     return spec.status();
-  if (!options.stopStrings.empty() && !engine.tokenizer())
+  if (!options.stopStrings.empty() && !model.tokenizer)
     return failure("--stop: this model has no tokenizer");
   // Stop tokens already end the stream.
   Expected<StopMatcher> stop = StopMatcher::create(options.stopStrings);
   if (!stop)
     return stop.status().withContext("--stop");
-  return Generator(engine, spec.take(), stop.take(), programStart);
+  return Generator(model, spec.take(), stop.take(), programStart);
 }
 
-Generator::Generator(const Engine &engine, RequestSpec spec, StopMatcher stop,
+Generator::Generator(const TextModel &model, RequestSpec spec, StopMatcher stop,
                      StreamClock::time_point programStart)
     : spec(std::move(spec)), programStart(programStart), stop(std::move(stop)) {
-  if (engine.tokenizer())
-    detokenizer.emplace(*engine.tokenizer());
+  if (model.tokenizer)
+    detokenizer.emplace(*model.tokenizer);
 }
 
 Status Generator::fitBehind(int64_t promptTokens, int64_t contextLength) {
@@ -107,10 +107,13 @@ Status Generator::finishText(const Write &write) {
   return write(-1, rest);
 }
 
-Expected<Generation> Generator::run(std::span<const int32_t> prompt,
-                                    TokenStream &stream, const Write &write) {
-  StreamClock::time_point promptStart = StreamClock::now();
+void Generator::start(std::span<const int32_t> prompt, TokenStream &stream) {
+  promptStart = StreamClock::now();
+  result.timing.promptTokens = std::ssize(prompt);
   stream.start(prompt);
+}
+
+Expected<Generation> Generator::run(TokenStream &stream, const Write &write) {
   while (!stop.stopped()) {
     Expected<std::optional<StreamedToken>> token = stream.next();
     if (!token)
@@ -124,7 +127,6 @@ Expected<Generation> Generator::run(std::span<const int32_t> prompt,
   firstToken = stream.promptComputed();
   result.finish = stop.stopped() ? FinishReason::Stop : stream.finish();
   SLUICE_RETURN_IF_ERROR(finishText(write));
-  result.timing.promptTokens = int64_t(prompt.size());
   result.timing.generatedTokens = int64_t(result.tokens.size());
   if (firstToken) {
     result.timing.promptSeconds = secondsBetween(promptStart, *firstToken);

@@ -5,22 +5,32 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   Expected<Generator> generator = Generator::create(engine, options, start);
-//   Expected<Generation> result = generator->run(prompt, stream, write);
+//   Expected<Generator> generator = Generator::create(model, options, start);
+//   TokenStream stream(head, generator->request());
+//   generator->start(prompt, stream);
+//   Expected<Generation> result = generator->run(stream, write);
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef SLUICE_RUNTIME_APP_GENERATOR_H
 #define SLUICE_RUNTIME_APP_GENERATOR_H
 
-#include "runtime/app/Engine.h"
+#include "runtime/app/CommandLine.h"
 #include "runtime/app/TokenStream.h"
 #include "runtime/core/StopMatcher.h"
 #include "runtime/text/Detokenizer.h"
+#include "runtime/text/Tokenizer.h"
 
 #include <functional>
 
 namespace sluice::app {
+
+/// What generating needs to know of a model.
+struct TextModel {
+  int64_t vocabSize = 0;
+  std::vector<int32_t> eosTokens;
+  const text::Tokenizer *tokenizer = nullptr; // null if there is none
+};
 
 /// How long a generation took.
 struct GenerationTiming {
@@ -55,7 +65,7 @@ public:
 
   /// Checks the options against the model. Fails if sampling parameters or stop
   /// strings do not fit it.
-  static Expected<Generator> create(const Engine &engine,
+  static Expected<Generator> create(const TextModel &model,
                                     const GenerateOptions &options,
                                     StreamClock::time_point programStart);
 
@@ -68,23 +78,26 @@ public:
   /// generator.
   const RequestSpec &request() const { return spec; }
 
-  /// Excludes `time` from the program's time. Must be called before run().
+  /// Excludes `time` from the program's time. Must be called before start().
   void leaveOut(StreamClock::duration time) { programStart += time; }
 
-  /// Continues `prompt`, which readPrompt() has checked. May be called once.
-  /// Fails if the stream or `write` does.
-  Expected<Generation> run(std::span<const int32_t> prompt, TokenStream &stream,
-                           const Write &write);
+  /// Submits `prompt`, whose tokens are in the vocabulary. Must be called once,
+  /// before run().
+  void start(std::span<const int32_t> prompt, TokenStream &stream);
+
+  /// Continues the prompt. Must be called once. Fails if the stream or `write`
+  /// does.
+  Expected<Generation> run(TokenStream &stream, const Write &write);
 
 private:
-  Generator(const Engine &engine, RequestSpec spec, StopMatcher stop,
+  Generator(const TextModel &model, RequestSpec spec, StopMatcher stop,
             StreamClock::time_point programStart);
 
   Status take(StreamedToken token, const Write &write);
   Status finishText(const Write &write);
 
   RequestSpec spec;
-  StreamClock::time_point programStart;
+  StreamClock::time_point programStart, promptStart;
   StopMatcher stop;
   std::optional<text::Detokenizer> detokenizer;
   std::optional<StreamClock::time_point> firstToken;

@@ -18,7 +18,7 @@ struct InlineNeeds {
   int64_t requests = 1;   // at the same time
   int64_t promptRows = 0; // of a step; 0: those of --prefill-chunk
   bool scoresPrompts = false;
-  std::optional<TenantNumber> keepsLogitsOf = {};       // as in InlineSetup
+  bool keepsLogits = false;                             // as in InlineSetup
   ActivationFormat activations = ActivationFormat::F32; // between stages
 };
 

@@ -8,92 +8,17 @@
 #include "runtime/app/CommandPrompt.h"
 #include "runtime/app/Commands.h"
 #include "runtime/app/InlineModel.h"
-#include "runtime/app/Interrupt.h"
+#include "runtime/app/Score.h"
 #include "runtime/base/StandardOutput.h"
-#include "runtime/pipeline/TokenQueue.h"
-#include "runtime/text/JsonWriter.h"
-
-#include <cmath>
-#include <cstdio>
 
 using namespace sluice;
 using namespace sluice::app;
-
-using pipeline::TokenItem;
 
 namespace {
 
 // Every row here has logits of the whole vocabulary, so steps are shorter than
 // those of a prompt: with 128,000 tokens, this is 33 MB.
 constexpr int64_t maxRows = 64;
-
-struct Score {
-  std::vector<double> logProbabilities; // of tokens 1..n-1
-  double meanNll = 0;
-
-  double perplexity() const { return std::exp(meanNll); }
-};
-
-/// Computes each token's probability given those before it (teacher forcing).
-/// If the user interrupts it, the error is "interrupted".
-Expected<Score> scoreTokens(pipeline::InlinePipeline &model,
-                            std::span<const int32_t> tokens) {
-  RequestSpec spec;
-  spec.prompt.assign(tokens.begin(), tokens.end());
-  spec.maxTokens = 0;
-  spec.logProbabilities = 0;
-  spec.scoresPrompt = true;
-  auto queue = std::make_shared<pipeline::TokenQueue>();
-  model.head().submit({.spec = std::move(spec)}, queue);
-  Score score;
-  double sum = 0;
-  while (true) {
-    std::optional<TokenItem> item = queue->poll();
-    if (!item) {
-      if (interrupted())
-        return failure("interrupted");
-      model.turn();
-      continue;
-    }
-    if (item->kind == TokenItem::Kind::Token) {
-      score.logProbabilities.push_back(item->report.front().logProbability);
-      sum -= score.logProbabilities.back();
-      continue;
-    }
-    if (!item->failure.ok())
-      return item->failure;
-    score.meanNll = sum / double(tokens.size() - 1);
-    return score;
-  }
-}
-
-std::string toJson(const Score &score, std::span<const int32_t> tokens) {
-  text::JsonWriter json;
-  json.beginObject();
-  json.key("tokens").number(int64_t(tokens.size()));
-  json.key("perplexity").number(score.perplexity());
-  json.key("nll").number(score.meanNll);
-  json.key("token_logprobs").beginArray();
-  json.null(); // the first token has no token before it
-  for (double value : score.logProbabilities)
-    json.number(value);
-  json.endArray();
-  json.key("token_ids").beginArray();
-  for (int32_t token : tokens)
-    json.number(int64_t(token));
-  json.endArray();
-  json.endObject();
-  return json.text() + "\n";
-}
-
-std::string summary(const Score &score, size_t tokens) {
-  char line[160];
-  std::snprintf(line, sizeof(line),
-                "%zu tokens: perplexity %.4f, mean negative log-likelihood "
-                "%.5f\n",
-                tokens, score.perplexity(), score.meanNll);
-  return line;
-}
 
 } // namespace
 
@@ -117,8 +42,7 @@ Expected<int> app::runScore(const ProgramImage &image,
   Expected<Score> score = scoreTokens(**model, *tokens);
   if (!score)
     return score.status();
-  SLUICE_RETURN_IF_ERROR(writeOutput(options.json
-                                         ? toJson(*score, *tokens)
-                                         : summary(*score, tokens->size())));
+  SLUICE_RETURN_IF_ERROR(
+      writeOutput(options.json ? toJson(*score, *tokens) : summary(*score)));
   return 0;
 }

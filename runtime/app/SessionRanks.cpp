@@ -63,12 +63,7 @@ Status PipelineSession::loadPart(size_t end, bool isDraft,
   PipelineLimits max = settings.limits(shape);
   if (isDraft)
     max = max.draft();
-  StageLimits stage = max.stage();
-  device::StepLimits limits;
-  limits.rows = stage.rows;
-  limits.outputs = stage.outputs;
-  limits.sequences = stage.branches;
-  limits.pages = max.cachePages();
+  device::StepLimits limits = pipeline::stepLimits(max);
   limits.contextLength = std::min(shape.contextLength, loaded->contextLength);
   limits.resident = needs.serving.has_value();
   if (loaded->plan)

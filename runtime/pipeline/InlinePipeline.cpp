@@ -7,18 +7,32 @@
 
 #include "runtime/pipeline/InlinePipeline.h"
 
+#include <algorithm>
+
 using namespace sluice;
 using namespace sluice::pipeline;
 
-namespace {
+PipelineLimits pipeline::inlineLimits(int64_t requests, int64_t contextLength,
+                                      int64_t vocabSize, int64_t prefillRows) {
+  PipelineLimits limits;
+  limits.speculation.mode = SpeculationMode::Off;
+  limits.speculation.nodes = 1; // the fewest that there can be
+  limits.requests = requests;
+  limits.contextLength = contextLength;
+  limits.vocabSize = vocabSize;
+  limits.prefillRows = std::min(prefillRows, contextLength);
+  // Frames are taken in the turn in which they are sent, so none waits for
+  // room.
+  limits.channelFrames += 2 * requests;
+  return limits;
+}
 
 /// Passes everything on to another output, and keeps the logits after the
-/// prompt of a tenant's first request.
-class LogitsKeeper final : public StepOutput {
+/// prompt of each tenant's first request.
+class InlinePipeline::LogitsKeeper final : public StepOutput {
 public:
-  LogitsKeeper(std::unique_ptr<StepOutput> output, TenantNumber tenant,
-               std::vector<float> &kept)
-      : output(std::move(output)), tenant(tenant), kept(kept) {}
+  LogitsKeeper(std::unique_ptr<StepOutput> output, KeptLogits &kept)
+      : output(std::move(output)), kept(kept) {}
 
   void begin(Stage &stage) override { output->begin(stage); }
   OutputRequest requestOf(const Stage &stage, int64_t row) const override {
@@ -30,7 +44,8 @@ public:
     for (size_t i = 0; i < rows.size(); ++i)
       if (isWanted(stage, rows[i])) {
         std::span<const float> logits = compute.logits(int64_t(i));
-        kept.assign(logits.begin(), logits.end());
+        kept[stage.requestOf(rows[i]).tenant].assign(logits.begin(),
+                                                     logits.end());
       }
     return output->collect(stage, compute);
   }
@@ -46,19 +61,14 @@ public:
 
 private:
   bool isWanted(const Stage &stage, int64_t row) const {
-    if (!kept.empty())
-      return false;
     const OpenRequest &request = stage.requestOf(row);
-    return request.tenant == tenant &&
-           stage.rows()[size_t(row)].position + 1 == request.promptTokens;
+    return stage.rows()[size_t(row)].position + 1 == request.promptTokens &&
+           !kept.contains(request.tenant);
   }
 
   std::unique_ptr<StepOutput> output;
-  TenantNumber tenant;
-  std::vector<float> &kept;
+  KeptLogits &kept;
 };
-
-} // namespace
 
 /// Returns an output that gives the step's results to the head.
 std::unique_ptr<StepOutput>
@@ -70,45 +80,89 @@ InlinePipeline::makeOutput(const InlineSetup &setup) {
         loop->onResults(frame);
         return Status();
       });
-  if (!setup.keepsLogitsOf)
+  if (!setup.keepsLogits)
     return output;
-  return std::make_unique<LogitsKeeper>(std::move(output), *setup.keepsLogitsOf,
-                                        keptLogits);
+  return std::make_unique<LogitsKeeper>(std::move(output), keptLogits);
 }
 
-Expected<std::unique_ptr<InlinePipeline>>
-InlinePipeline::create(InlineSetup setup) {
-  const PipelineLimits &limits = setup.limits;
-  std::unique_ptr<InlinePipeline> made(new InlinePipeline(limits));
-  HeadLimits headLimits = limits.head();
-  headLimits.quiet = Time(0); // no frame can be lost
-  Expected<Head> head = Head::create(headLimits, limits.speculation, {});
+Status InlinePipeline::createHead(const InlineSetup &setup) {
+  HeadLimits limits = setup.limits.head();
+  limits.quiet = Time(0); // no frame can be lost
+  limits.hasDraft = setup.draft.has_value();
+  if (setup.draft)
+    limits.draftContextLength = setup.draft->contextLength;
+  Expected<Head> head = Head::create(limits, setup.limits.speculation, {});
   if (!head)
     return head.status();
   Expected<Scheduler> scheduler = Scheduler::create(head.take(), {});
   if (!scheduler)
     return scheduler.status();
-  HeadLinks &links = *made;
-  made->loop = std::make_unique<HeadLoop>(scheduler.take(), links);
+  HeadLinks &links = *this;
+  loop = std::make_unique<HeadLoop>(scheduler.take(), links);
+  return {};
+}
 
+Status InlinePipeline::createStage(InlineSetup &setup) {
   StageWorkerConfig config;
   config.name = "model";
-  config.limits = limits.stage();
-  config.pages = limits.cachePages();
+  config.limits = setup.limits.stage();
+  config.pages = setup.limits.cachePages();
   config.hasCheckpoints = false; // the head runs between steps
-  Expected<std::unique_ptr<StageWorker>> worker =
-      StageWorker::create(config, made->board, std::move(setup.compute),
-                          made->makeOutput(setup), /*pacer=*/nullptr,
-                          /*trace=*/{}, /*events=*/{});
-  if (!worker)
-    return worker.status();
-  made->worker = worker.take();
+  Expected<std::unique_ptr<StageWorker>> made =
+      StageWorker::create(config, board, std::move(setup.compute),
+                          makeOutput(setup), /*pacer=*/nullptr, /*trace=*/{},
+                          /*events=*/{});
+  if (!made)
+    return made.status();
+  worker = made.take();
+  return {};
+}
+
+Status InlinePipeline::createDraft(InlineSetup &setup) {
+  const PipelineLimits limits = setup.limits.draft();
+  StageWorkerConfig config;
+  config.name = "draft";
+  config.limits = limits.stage();
+  config.limits.vocabSize = setup.draft->vocabSize;
+  config.pages = limits.cachePages();
+  config.hasCheckpoints = false;
+  auto guesser = std::make_unique<ModelGuesser>(
+      setup.draft->vocabSize, limits.speculation.width, limits.requests,
+      /*makeTrie=*/nullptr);
+  auto output = std::make_unique<GuessOutput>(
+      std::move(guesser), config.limits.rows, [this](GuessFrame frame) {
+        loop->onGuesses(std::move(frame));
+        return Status();
+      });
+  Expected<std::unique_ptr<StageWorker>> made = StageWorker::create(
+      config, draftBoard, std::move(setup.draft->compute), std::move(output),
+      /*pacer=*/nullptr, /*trace=*/{}, /*events=*/{});
+  if (!made)
+    return made.status();
+  draftWorker = made.take();
+  return {};
+}
+
+Expected<std::unique_ptr<InlinePipeline>>
+InlinePipeline::create(InlineSetup setup) {
+  std::unique_ptr<InlinePipeline> made(new InlinePipeline(setup.limits));
+  SLUICE_RETURN_IF_ERROR(made->createHead(setup));
+  SLUICE_RETURN_IF_ERROR(made->createStage(setup));
+  if (setup.draft)
+    SLUICE_RETURN_IF_ERROR(made->createDraft(setup));
   return made;
+}
+
+std::span<const float> InlinePipeline::promptLogits(TenantNumber tenant) const {
+  auto found = keptLogits.find(tenant);
+  return found == keptLogits.end() ? std::span<const float>() : found->second;
 }
 
 void InlinePipeline::turn() {
   loop->poll();
-  if (Status ran = worker->poll(); !ran.ok())
+  // The draft comes first, so that the guesses of all requests share a step.
+  const bool drafts = draftWorker && draftWorker->waiting() > 0;
+  if (Status ran = (drafts ? draftWorker : worker)->poll(); !ran.ok())
     loop->onFailure(std::move(ran));
   loop->poll();
 }
@@ -118,11 +172,13 @@ Status InlinePipeline::launch(const StepFrame &frame) {
   return {};
 }
 
-Status InlinePipeline::draft(StepFrame) {
-  return failure("there is no draft in this thread");
+Status InlinePipeline::draft(StepFrame frame) {
+  draftWorker->arrive({std::move(frame), {}, {}});
+  return {};
 }
 
 Status InlinePipeline::cancel(const EpochMark &mark, Time decided) {
   board.publish(mark, decided);
+  draftBoard.publish(mark, decided);
   return {};
 }

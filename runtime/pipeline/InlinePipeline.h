@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs the head and one stage, which is the whole model, in the caller's
-// thread: the shortest path from a prompt to its tokens, since nothing is
-// encoded and no thread waits for another.
+// Runs the head, one stage, which is the whole model, and a draft, if there is
+// one, in the caller's thread: the shortest path from a prompt to its tokens,
+// since nothing is encoded and no thread waits for another.
 //
 //   auto pipeline = InlinePipeline::create(std::move(setup)).take();
 //   auto queue = std::make_shared<TokenQueue>();
@@ -27,16 +27,31 @@
 #include "runtime/pipeline/HeadLoop.h"
 #include "runtime/pipeline/StageWorker.h"
 
+#include <map>
+
 namespace sluice::pipeline {
 
+/// Returns the limits of a pipeline of one stage, without speculation.
+PipelineLimits inlineLimits(int64_t requests, int64_t contextLength,
+                            int64_t vocabSize, int64_t prefillRows);
+
 struct InlineSetup {
-  /// Of one stage, without speculation.
+  /// From inlineLimits(). Speculation needs a draft, and is synchronous or off.
   PipelineLimits limits;
   /// Computes the whole model, with room for limits.stage() and a cache of
   /// limits.cachePages() pages.
   std::unique_ptr<StepCompute> compute;
-  /// The tenant of whose first request the logits after the prompt are kept.
-  std::optional<TenantNumber> keepsLogitsOf = {};
+  /// Whether to keep the logits after the prompt of each tenant's first
+  /// request.
+  bool keepsLogits = false;
+
+  struct Draft {
+    /// Computes the draft, with room for limits.draft().
+    std::unique_ptr<StepCompute> compute;
+    int64_t contextLength = 0;
+    int64_t vocabSize = 0; ///< the ids that target and draft have
+  };
+  std::optional<Draft> draft = {};
 };
 
 /// Thread-compatible, but for head().submit() and head().finish(). Requests
@@ -49,18 +64,28 @@ public:
   /// Returns the head, which takes requests. Its run() is not used.
   HeadLoop &head() { return *loop; }
 
-  /// Handles the events so far, computes one step if there is one to compute,
-  /// and handles its results. A failure of the step ends all requests.
+  /// Handles the events so far, computes one step of the draft or of the stage
+  /// if there is one to compute, and handles its results. A failure of the step
+  /// ends all requests.
   void turn();
 
-  /// Returns the logits that setup.keepsLogitsOf asks for; empty before they
-  /// are known.
-  std::span<const float> promptLogits() const { return keptLogits; }
+  /// Returns the logits after the prompt of the tenant's first request, if
+  /// setup.keepsLogits asked for them; empty before they are known.
+  std::span<const float> promptLogits(TenantNumber tenant) const;
+
+  /// Returns what the stage has computed so far.
+  StageReport report() const { return worker->report(); }
 
 private:
-  explicit InlinePipeline(const PipelineLimits &limits)
-      : board(limits.requests) {}
+  using KeptLogits = std::map<TenantNumber, std::vector<float>>;
+  class LogitsKeeper;
 
+  explicit InlinePipeline(const PipelineLimits &limits)
+      : board(limits.requests), draftBoard(limits.requests) {}
+
+  Status createHead(const InlineSetup &setup);
+  Status createStage(InlineSetup &setup);
+  Status createDraft(InlineSetup &setup);
   std::unique_ptr<StepOutput> makeOutput(const InlineSetup &setup);
 
   Status launch(const StepFrame &frame) override;
@@ -70,10 +95,12 @@ private:
   void reported(const UserEnd &, Time) override {}
   void note(const PolicyNote &, Time) override {}
 
-  EpochBoard board;
-  std::vector<float> keptLogits;
+  EpochBoard board, draftBoard;
+  KeptLogits keptLogits;
   std::unique_ptr<HeadLoop> loop;
-  std::unique_ptr<StageWorker> worker; ///< refers to all of the above
+  // These refer to all of the above.
+  std::unique_ptr<StageWorker> worker;
+  std::unique_ptr<StageWorker> draftWorker; ///< null without a draft
 };
 
 } // namespace sluice::pipeline

@@ -93,13 +93,12 @@ void StageWorker::run() {
 }
 
 Status StageWorker::poll() {
-  Status done = guarded([this] {
+  return guarded([this] {
     SLUICE_RETURN_IF_ERROR(admitArrivals(/*wait=*/false));
     if (stage->queued() > 0)
       SLUICE_RETURN_IF_ERROR(runStep());
     return output->sendLate();
   });
-  return done.ok() ? done : done.withContext(config.name);
 }
 
 Status StageWorker::runAll() {

@@ -13,6 +13,7 @@
 #ifndef SLUICE_RUNTIME_PIPELINE_STEPCOMPUTE_H
 #define SLUICE_RUNTIME_PIPELINE_STEPCOMPUTE_H
 
+#include "runtime/core/PipelineLimits.h"
 #include "runtime/device/StepExecutor.h"
 
 #include <memory>
@@ -20,6 +21,18 @@
 #include <vector>
 
 namespace sluice::pipeline {
+
+/// Returns what the executor of a stage must have room for.
+inline device::StepLimits stepLimits(const PipelineLimits &limits) {
+  const StageLimits stage = limits.stage();
+  device::StepLimits result;
+  result.rows = stage.rows;
+  result.outputs = stage.outputs;
+  result.sequences = stage.branches;
+  result.pages = limits.cachePages();
+  result.contextLength = limits.contextLength;
+  return result;
+}
 
 /// Computes the steps of one program. Used by one thread.
 class StepCompute {

@@ -197,12 +197,13 @@ public:
   static constexpr Time usualPatience = std::chrono::milliseconds(4);
 
   /// Guesses tokens below `vocabSize`; the draft must have logits for these,
-  /// and may have more.
+  /// and may have more. `makeTrie` is as in ResultOutput.
   ModelGuesser(int64_t vocabSize, int64_t count, int64_t requests,
                MakeTokenTrie makeTrie, Time patience = usualPatience)
-      : sampler(vocabSize), masks(std::move(makeTrie), requests), count(count),
-        patience(patience) {}
-  Status start() override { return masks.start(); }
+      : sampler(vocabSize), hasGrammars(makeTrie != nullptr),
+        masks(std::move(makeTrie), requests), count(count), patience(patience) {
+  }
+  Status start() override { return hasGrammars ? masks.start() : Status(); }
   void begin(Stage &stage) override {
     masks.begin(stage);
     until.reset();
@@ -215,6 +216,7 @@ public:
 
 private:
   Sampler sampler;
+  const bool hasGrammars;
   GrammarMasks masks;
   int64_t count;
   Time patience;

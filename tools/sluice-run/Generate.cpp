@@ -7,117 +7,154 @@
 
 #include "Generate.h"
 
+#include "RunPipeline.h"
+#include "runtime/app/GenerationJson.h"
 #include "runtime/base/StandardOutput.h"
 
 using namespace sluice;
 using namespace sluice::run;
 
-using interpreter::RowData;
+using pipeline::InlinePipeline;
 
 namespace {
 
-/// Executes the steps of all requests.
+/// One request, from its prompt to its text.
+struct Request {
+  Request(app::Generator generator, TenantNumber number,
+          InlinePipeline &pipeline)
+      : generator(std::move(generator)), spec(this->generator.request()),
+        stream(pipeline.head(), spec, [&pipeline] { pipeline.turn(); }) {
+    spec.tenant = number;
+  }
+
+  app::Generator generator;
+  RequestSpec spec; ///< its tenant is the request's number
+  app::TokenStream stream;
+  app::Generation result;
+  std::string text; ///< or token ids, if the model has no tokenizer
+};
+
+/// Runs all requests of the command line.
 class Generation {
 public:
   Generation(RunSession &session, const RunOptions &options)
-      : session(session), options(options) {}
+      : session(session), options(options) {
+    generate.predict = options.predict;
+    generate.sampling = options.sampling;
+    generate.ignoreEos = options.ignoreEos;
+    generate.stopStrings = options.stopStrings;
+    generate.lastLogits = options.logits;
+  }
 
-  Status run(RunClock::time_point start);
+  Status run(app::StreamClock::time_point start);
 
 private:
-  Status addRequests(RunClock::time_point start);
-  Status execute(std::span<RunRequest> together);
+  Status addRequest(size_t number, app::StreamClock::time_point start);
+  Status finish(Request &request);
+  void writeJson(text::JsonWriter &json, const Request &request) const;
   std::string print() const;
 
   RunSession &session;
   const RunOptions &options;
-  std::vector<RunRequest> requests;
-  int64_t steps = 0, rows = 0;
+  app::GenerateOptions generate;
+  std::unique_ptr<InlinePipeline> pipeline;
+  std::vector<std::unique_ptr<Request>> requests;
 };
 
 } // namespace
 
-Status Generation::addRequests(RunClock::time_point start) {
-  size_t count = options.prompts.size();
-  requests.reserve(count);
-  for (size_t i = 0; i < count; ++i) {
-    Expected<std::vector<int32_t>> prompt = session.readPrompt(options, i);
-    if (!prompt)
-      return prompt.status();
-    Expected<StopMatcher> stops = StopMatcher::create(options.stopStrings);
-    if (!stops)
-      return stops.status();
-    requests.emplace_back(session, options, static_cast<SequenceId>(i),
-                          stops.take(),
-                          /*streams=*/count == 1 && !options.json);
-    SLUICE_RETURN_IF_ERROR(requests.back().begin(prompt.take(), start));
-  }
+/// Reads a prompt and submits it.
+Status Generation::addRequest(size_t number,
+                              app::StreamClock::time_point start) {
+  Expected<std::vector<int32_t>> prompt = session.readPrompt(options, number);
+  if (!prompt)
+    return prompt.status();
+  const interpreter::ModelInfo &info = session.interpreter().info();
+  const app::TextModel model = {session.vocabSize(),
+                                {info.eosTokens.begin(), info.eosTokens.end()},
+                                session.tokenizer()};
+  Expected<app::Generator> generator =
+      app::Generator::create(model, generate, start);
+  if (!generator)
+    return generator.status();
+  SLUICE_RETURN_IF_ERROR(
+      generator->fitBehind(std::ssize(*prompt), session.contextLength()));
+  requests.push_back(std::make_unique<Request>(
+      generator.take(), static_cast<TenantNumber>(number), *pipeline));
+  Request &added = *requests.back();
+  added.generator.start(*prompt, added.stream);
   return {};
 }
 
-/// Runs requests to their ends. Each step has rows of all requests that are not
-/// finished.
-Status Generation::execute(std::span<RunRequest> together) {
-  auto count = static_cast<int64_t>(together.size());
-  StepBatch batch(count * RunRequest::rowLimit(session, options),
-                  count * RunRequest::outputLimit);
-  std::vector<RunRequest *> running;
-  for (RunRequest &request : together)
-    running.push_back(&request);
-  while (!running.empty()) {
-    batch.clear();
-    for (RunRequest *request : running)
-      SLUICE_RETURN_IF_ERROR(request->schedule(batch));
-    Expected<RowData> logits = session.interpreter().step(batch);
-    if (!logits)
-      return logits.status();
-    ++steps;
-    rows += batch.rows();
-    int64_t output = 0;
-    for (RunRequest *request : running)
-      SLUICE_RETURN_IF_ERROR(request->accept(*logits, output));
-    std::erase_if(running,
-                  [](RunRequest *request) { return request->finished(); });
-  }
+/// Waits for the end of a request. The text of a single request is written
+/// while it is generated.
+Status Generation::finish(Request &request) {
+  const bool streams = requests.size() == 1 && !options.json;
+  auto write = [&](int32_t token, std::string_view certain) {
+    std::string piece = session.tokenizer() ? std::string(certain)
+                                            : std::to_string(token) + " ";
+    request.text += piece;
+    return streams ? writeOutput(piece) : Status();
+  };
+  Expected<app::Generation> result =
+      request.generator.run(request.stream, write);
+  if (!result)
+    return result.status();
+  request.result = result.take();
+  std::span<const float> logits = pipeline->promptLogits(request.spec.tenant);
+  request.result.lastLogits.assign(logits.begin(), logits.end());
   return {};
+}
+
+void Generation::writeJson(text::JsonWriter &json,
+                           const Request &request) const {
+  app::writeGeneration(json, request.result, generate,
+                       session.tokenizer() ? &request.result.text : nullptr);
 }
 
 std::string Generation::print() const {
   text::JsonWriter json;
   if (options.json && requests.size() == 1) {
-    requests.front().writeJson(json);
+    json.beginObject();
+    writeJson(json, *requests.front());
+    json.endObject();
     return json.text();
   }
   if (options.json) {
     json.beginObject();
     json.key("requests").beginArray();
-    for (const RunRequest &request : requests)
-      request.writeJson(json);
+    for (const std::unique_ptr<Request> &request : requests) {
+      json.beginObject();
+      writeJson(json, *request);
+      json.endObject();
+    }
     json.endArray();
-    json.key("steps").number(steps);
-    json.key("rows").number(rows);
+    const pipeline::StageReport report = pipeline->report();
+    json.key("steps").number(static_cast<int64_t>(report.steps));
+    json.key("rows").number(static_cast<int64_t>(report.rows));
     json.endObject();
     return json.text();
   }
-  // The text of a single request has been written while it was generated.
   std::string text;
   for (size_t i = 0; requests.size() > 1 && i < requests.size(); ++i)
-    text += (i ? "\n" : "") + requests[i].text();
+    text += (i ? "\n" : "") + requests[i]->text;
   return text;
 }
 
-Status Generation::run(RunClock::time_point start) {
-  SLUICE_RETURN_IF_ERROR(addRequests(start));
-  size_t together = session.interpreter().isFused() ? requests.size() : 1;
-  for (size_t first = 0; first < requests.size(); first += together)
-    SLUICE_RETURN_IF_ERROR(
-        execute(std::span(requests).subspan(first, together)));
+Status Generation::run(app::StreamClock::time_point start) {
+  Expected<std::unique_ptr<InlinePipeline>> made =
+      makePipeline(session, options, std::ssize(options.prompts));
+  if (!made)
+    return made.status();
+  pipeline = made.take();
+  for (size_t i = 0; i < options.prompts.size(); ++i)
+    SLUICE_RETURN_IF_ERROR(addRequest(i, start));
+  for (std::unique_ptr<Request> &request : requests)
+    SLUICE_RETURN_IF_ERROR(finish(*request));
   return writeOutput(print() + "\n");
 }
 
 Status sluice::run::generate(RunSession &session, const RunOptions &options,
-                             RunClock::time_point start) {
-  if (!options.stopStrings.empty() && !session.tokenizer())
-    return failure("--stop: this model has no tokenizer");
+                             app::StreamClock::time_point start) {
   return Generation(session, options).run(start);
 }

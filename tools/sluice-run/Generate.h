@@ -8,7 +8,8 @@
 #ifndef SLUICE_TOOLS_SLUICE_RUN_GENERATE_H
 #define SLUICE_TOOLS_SLUICE_RUN_GENERATE_H
 
-#include "RunRequest.h"
+#include "RunSession.h"
+#include "runtime/app/TokenStream.h"
 
 namespace sluice::run {
 
@@ -18,7 +19,7 @@ namespace sluice::run {
 /// the end. Requests share steps if the module's steps are fused. `start` is
 /// the time at which the process began.
 Status generate(RunSession &session, const RunOptions &options,
-                RunClock::time_point start);
+                app::StreamClock::time_point start);
 
 /// Writes the probability that the model gives to the prompt's tokens 1 to n-1.
 Status score(RunSession &session, const RunOptions &options);

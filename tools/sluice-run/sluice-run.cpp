@@ -39,7 +39,7 @@ static std::vector<std::string> toNativeArguments(int argc, char **argv,
 /// Runs the module. Returns the exit status, which is that of the executable
 /// for a module of the phase kernels.
 static Expected<int> execute(int argc, char **argv, const RunOptions &options,
-                             RunClock::time_point start) {
+                             app::StreamClock::time_point start) {
   Expected<ParsedModule> parsed = parseModule(options.module);
   if (!parsed)
     return parsed.status();
@@ -57,7 +57,7 @@ static Expected<int> execute(int argc, char **argv, const RunOptions &options,
 }
 
 int main(int argc, char **argv) {
-  RunClock::time_point start = RunClock::now();
+  app::StreamClock::time_point start = app::StreamClock::now();
   holdStandardDescriptors();
   int code = 0;
   std::optional<RunOptions> options = parseOptions(argc, argv, code);

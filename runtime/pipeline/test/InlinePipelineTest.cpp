@@ -140,7 +140,7 @@ TEST_F(InlinePipelineTest, ContinuesAPromptInChunks) {
   EXPECT_EQ(end.kind, TokenItem::Kind::Finished);
   EXPECT_EQ(end.reason, FinishReason::Length);
   EXPECT_THAT(rows, testing::ElementsAre(4, 4, 2, 1, 1, 1, 1));
-  EXPECT_TRUE(pipeline->promptLogits().empty());
+  EXPECT_TRUE(pipeline->promptLogits(0).empty());
 }
 
 TEST_F(InlinePipelineTest, RequestsShareSteps) {
@@ -155,19 +155,21 @@ TEST_F(InlinePipelineTest, RequestsShareSteps) {
   EXPECT_EQ(std::ranges::count(rows, 3), 5);
 }
 
-TEST_F(InlinePipelineTest, KeepsTheLogitsAfterOnePrompt) {
+TEST_F(InlinePipelineTest, KeepsTheLogitsAfterFirstPrompts) {
   setup.limits.requests = 2;
-  setup.keepsLogitsOf = 7;
+  setup.keepsLogits = true;
   make();
   auto other = submit(std::vector<int32_t>{3}, 2, 1);
   auto wanted = submit(longPrompt, 3, 7);
   EXPECT_EQ(tokens(*other), expected({3}, 2));
   EXPECT_EQ(tokens(*wanted), expected(longPrompt, 3));
-  EXPECT_THAT(pipeline->promptLogits(),
+  EXPECT_THAT(pipeline->promptLogits(7),
               testing::ElementsAreArray(logitsAfter(10, 9)));
+  EXPECT_THAT(pipeline->promptLogits(1),
+              testing::ElementsAreArray(logitsAfter(3, 0)));
   auto later = submit(std::vector<int32_t>{5}, 1, 7);
   EXPECT_EQ(tokens(*later), expected({5}, 1));
-  EXPECT_THAT(pipeline->promptLogits(),
+  EXPECT_THAT(pipeline->promptLogits(7),
               testing::ElementsAreArray(logitsAfter(10, 9)));
 }
 
@@ -183,6 +185,45 @@ TEST_F(InlinePipelineTest, ScoresAsManyRowsAsAStepHas) {
   EXPECT_THAT(tokens(*queue), testing::ElementsAre(2, 3, 4, 5, 6, 7, 8, 9, 10));
   EXPECT_EQ(end.reason, FinishReason::Length);
   EXPECT_THAT(rows, testing::ElementsAre(4, 4, 2));
+}
+
+/// The draft guesses right after most tokens, and wrong after the others.
+class Forgetful final : public StepCompute {
+public:
+  bool receives() const override { return false; }
+  Status execute(const device::StepInput &input) override {
+    const StepBatch &batch = *input.batch;
+    outputs.clear();
+    for (int32_t row : batch.outputRows()) {
+      const int32_t token = batch.tokens()[size_t(row)];
+      outputs.push_back(logitsAfter(token % 3 == 0 ? token + 1 : token,
+                                    batch.positions()[size_t(row)]));
+    }
+    return {};
+  }
+  std::span<const float> logits(int64_t output) const override {
+    return outputs.at(size_t(output));
+  }
+
+private:
+  std::vector<std::vector<float>> outputs;
+};
+
+TEST_F(InlinePipelineTest, GuessesChangeNoToken) {
+  setup.limits.requests = 2;
+  setup.limits.speculation = {
+      .mode = SpeculationMode::Sync, .depth = 4, .width = 1, .nodes = 8};
+  setup.draft = {.compute = std::make_unique<Forgetful>(),
+                 .contextLength = 64,
+                 .vocabSize = vocabSize};
+  make();
+  auto one = submit(longPrompt, 40);
+  auto other = submit(std::vector<int32_t>{3}, 40);
+  EXPECT_EQ(tokens(*one), expected(longPrompt, 40));
+  EXPECT_EQ(tokens(*other), expected({3}, 40));
+  EXPECT_GT(end.speculation.accepted, 0);
+  EXPECT_GT(end.speculation.cancelled, 0);
+  EXPECT_LT(rows.size(), 40u);
 }
 
 TEST_F(InlinePipelineTest, ARequestCanBeEnded) {
@@ -206,12 +247,12 @@ TEST_F(InlinePipelineTest, AStepThatFailsEndsAllRequests) {
   for (TokenQueue *queue : {one.get(), other.get()}) {
     EXPECT_GE(tokens(*queue).size(), 1u);
     EXPECT_EQ(end.kind, TokenItem::Kind::Failed);
-    EXPECT_EQ(end.failure.message(), "model: no power");
+    EXPECT_EQ(end.failure.message(), "no power");
   }
   auto late = submit(std::vector<int32_t>{3});
   EXPECT_TRUE(tokens(*late).empty());
   EXPECT_EQ(end.kind, TokenItem::Kind::Failed);
-  EXPECT_EQ(end.failure.message(), "model: no power");
+  EXPECT_EQ(end.failure.message(), "no power");
 }
 
 TEST_F(InlinePipelineTest, RefusesWhatCanNeverRun) {

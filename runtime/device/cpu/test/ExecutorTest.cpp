@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/test/Allocations.h"
-#include "runtime/core/Sequence.h"
 #include "runtime/device/cpu/test/TinyModel.h"
 
 #include <algorithm>
@@ -17,49 +16,59 @@ using namespace sluice::cpu;
 
 namespace {
 
+/// A sequence whose tokens are computed in chunks.
+struct Chunked {
+  SequenceId id;
+  std::vector<int32_t> tokens;
+  int64_t computed = 0;
+
+  int64_t pending() const { return std::ssize(tokens) - computed; }
+
+  /// Adds rows for the next tokens, at most `count`. With `wantsAll` each is an
+  /// output, otherwise only the last token's.
+  void add(StepBatch &batch, int64_t count, bool wantsAll) {
+    count = std::min({count, pending(), batch.freeRows(), batch.freeOutputs()});
+    for (int64_t end = computed + count; computed < end; ++computed)
+      EXPECT_TRUE(batch
+                      .add(id, computed, tokens[size_t(computed)],
+                           wantsAll || computed + 1 == std::ssize(tokens))
+                      .ok());
+  }
+};
+
 /// Returns the logits of the last position of `tokens`, computed in steps of
 /// `chunk` rows, each with rows of `mates` other sequences before and after.
 Logits lastLogits(TinyModel &model, const std::vector<int32_t> &tokens,
                   int64_t chunk, int64_t mates) {
   std::mt19937 random(static_cast<unsigned>(mates));
-  std::vector<SequenceId> open;
-  std::vector<Sequence> others;
-  for (int64_t i = 0; i < mates; ++i) {
-    open.push_back(*model.pages().open());
-    others.emplace_back(open.back(), TinyProgram::contextLength);
-    EXPECT_TRUE(others.back().append(randomTokens(90, random())).ok());
-  }
-  open.push_back(*model.pages().open());
-  Sequence own(open.back(), TinyProgram::contextLength);
-  EXPECT_TRUE(own.append(tokens).ok());
+  std::vector<Chunked> others;
+  for (int64_t i = 0; i < mates; ++i)
+    others.push_back({*model.pages().open(), randomTokens(90, random())});
+  Chunked own = {*model.pages().open(), tokens};
 
   Logits result;
   StepBatch batch(model.limits().rows, model.limits().outputs);
   while (own.pending() > 0) {
     batch.clear();
-    std::vector<int64_t> rows;
-    int64_t ownOutput = 0, ownRows = 0;
+    int64_t ownOutput = 0;
     size_t place = mates ? random() % (others.size() + 1) : 0;
     for (size_t i = 0; i <= others.size(); ++i) {
       if (i == place) {
         ownOutput = batch.outputs();
-        ownRows = own.schedule(batch, chunk, LogitsOf::Last);
+        own.add(batch, chunk, /*wantsAll=*/false);
       }
       if (i < others.size())
-        rows.push_back(
-            others[i].schedule(batch, 1 + random() % 3, LogitsOf::All));
+        others[i].add(batch, 1 + random() % 3, /*wantsAll=*/true);
     }
     model.place(batch);
     Status status = model.execute(batch);
     EXPECT_TRUE(status.ok()) << status.message();
-    own.commit(ownRows);
-    for (size_t i = 0; i < others.size(); ++i)
-      others[i].commit(rows[i]);
     if (own.pending() == 0)
       result = model.logits(ownOutput);
   }
-  for (SequenceId id : open)
-    model.pages().close(id);
+  model.pages().close(own.id);
+  for (const Chunked &other : others)
+    model.pages().close(other.id);
   return result;
 }
 
