@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/Frame.h"
-#include "runtime/comm/FrameLayout.h"
+#include "runtime/comm/FrameFields.h"
 #include "runtime/comm/Wire.h"
 
 #include <cassert>
@@ -42,13 +42,13 @@ std::string comm::planIdentityText(uint64_t plan) {
 void comm::setDeliverAt(std::span<uint8_t> bytes, Time at) {
   assert(bytes.size() >= frameHeaderBytes);
   int64_t nanos = at.count();
-  std::memcpy(bytes.data() + layout::deliverAtOffset, &nanos, sizeof(nanos));
+  std::memcpy(bytes.data() + deliverAtOffset, &nanos, sizeof(nanos));
 }
 
 Time comm::deliverAtOf(std::span<const uint8_t> bytes) {
   int64_t nanos = 0;
   if (bytes.size() >= frameHeaderBytes)
-    std::memcpy(&nanos, bytes.data() + layout::deliverAtOffset, sizeof(nanos));
+    std::memcpy(&nanos, bytes.data() + deliverAtOffset, sizeof(nanos));
   return Time(nanos);
 }
 
