@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/jinja/ChatTemplate.h"
 #include "runtime/text/Utf8.h"
-#include "runtime/text/jinja/ChatTemplate.h"
 
 #include <cstdlib>
 

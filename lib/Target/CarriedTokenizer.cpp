@@ -7,8 +7,8 @@
 
 #include "CarriedTokenizer.h"
 
+#include "runtime/jinja/ChatTemplate.h"
 #include "runtime/text/TokenizerBlob.h"
-#include "runtime/text/jinja/ChatTemplate.h"
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 #include "sluice/Import/ImportTokenizer.h"
 

@@ -7,8 +7,8 @@
 
 #include "runtime/openai/Model.h"
 
+#include "runtime/jinja/TurnEnd.h"
 #include "runtime/text/TokenBytes.h"
-#include "runtime/text/jinja/TurnEnd.h"
 
 #include <algorithm>
 

@@ -8,8 +8,8 @@
 #ifndef SLUICE_RUNTIME_OPENAI_PROMPTTEMPLATE_H
 #define SLUICE_RUNTIME_OPENAI_PROMPTTEMPLATE_H
 
+#include "runtime/jinja/ChatTemplate.h"
 #include "runtime/openai/ToolSyntax.h"
-#include "runtime/text/jinja/ChatTemplate.h"
 
 #include <string>
 #include <string_view>

@@ -8,7 +8,7 @@
 #include "sluice/Import/Import.h"
 
 #include "DecoderBuilder.h"
-#include "runtime/text/jinja/TurnEnd.h"
+#include "runtime/jinja/TurnEnd.h"
 #include "sluice/Import/ImportTokenizer.h"
 #include "sluice/Import/Support/Quote.h"
 #include "sluice/Support/Diagnostics.h"
