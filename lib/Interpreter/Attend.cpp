@@ -86,7 +86,7 @@ static void attendHead(const Query &query, const KVCache::Entries &cached,
 
 void sluice::interpreter::evalAppend(const RowData &key, const RowData &value,
                                      KVCache &cache, const StepBatch &batch,
-                                     const CachePages *table) {
+                                     const CachePages &table) {
   for (int64_t r = 0; r < key.rows(); ++r)
     cache.store(batch.sequences()[r], batch.positions()[r], key.row(r),
                 value.row(r), table);
@@ -99,7 +99,7 @@ RowData sluice::interpreter::evalAttend(const RowData &query,
                                         const KVCache &cache,
                                         const StepBatch &batch,
                                         const AttendParams &params,
-                                        const CachePages *table) {
+                                        const CachePages &table) {
   int64_t headDim = cache.headDim();
   int64_t headsPerKey = params.heads / cache.kvHeads();
   std::vector<double> slopes =

@@ -107,9 +107,9 @@ static Status evalAttendOp(ir::AttendOp op, Scope &scope, Environment &env,
   KVCache &cache = scope.cache(op.getCache());
   const StepBatch &batch = scope.batch(op.getBatch());
   evalAppend(scope.rows(op.getKey()), scope.rows(op.getValue()), cache, batch,
-             env.pages);
+             *env.pages);
   scope.set(op.getResult(), evalAttend(scope.rows(op.getQuery()), cache, batch,
-                                       params, env.pages));
+                                       params, *env.pages));
   return {};
 }
 

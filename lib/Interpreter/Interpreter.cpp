@@ -190,54 +190,10 @@ Status Interpreter::checkSequences(const StepBatch &batch) const {
                  ": --sluice-fuse-decode lets several share a step");
 }
 
-Status Interpreter::checkBatch(const StepBatch &batch) const {
-  if (batch.rows() == 0)
-    return failure("a step needs at least one row");
-  SLUICE_RETURN_IF_ERROR(checkSequences(batch));
-  int64_t vocabSize = modelInfo.vocabSize;
-  int64_t contextLength = modelInfo.contextLength;
-  for (int64_t r = 0; r < batch.rows(); ++r) {
-    int64_t token = batch.tokens()[r];
-    int64_t position = batch.positions()[r];
-    SequenceId sequence = batch.sequences()[r];
-    if (token < 0 || token >= vocabSize)
-      return failure("token ", token, " at position ", position,
-                     " is not in the vocabulary of ", vocabSize);
-    if (position < 0 || position >= contextLength)
-      return failure("position ", position, " is outside the context of ",
-                     contextLength, " tokens");
-    // StepBatch ensures that the further rows of a sequence continue the first.
-    if (r > 0 && batch.sequences()[r - 1] == sequence)
-      continue;
-    auto found = lengths.find(sequence);
-    int64_t length = found == lengths.end() ? 0 : found->second;
-    if (position > length)
-      return failure("sequence ", sequence, " has ", length,
-                     " tokens, and a row at position ", position,
-                     " does not continue it");
-  }
-  return {};
-}
-
-Expected<RowData> Interpreter::step(const StepBatch &batch) {
-  SLUICE_RETURN_IF_ERROR(checkBatch(batch));
-  Expected<RowData> logits = evaluate(batch, nullptr);
-  if (!logits)
-    return logits.status();
-  for (int64_t r = 0; r < batch.rows(); ++r)
-    lengths[batch.sequences()[r]] = batch.positions()[r] + 1;
-  return logits;
-}
-
 Expected<RowData> Interpreter::step(const StepBatch &batch,
                                     const CachePages &pages) {
   SLUICE_RETURN_IF_ERROR(checkSequences(batch));
-  return evaluate(batch, &pages);
-}
-
-Expected<RowData> Interpreter::evaluate(const StepBatch &batch,
-                                        const CachePages *pages) {
-  environment.pages = pages;
+  environment.pages = &pages;
   environment.batches.clear();
   Expected<PartResult> logits = evalParts(parts, batch, environment);
   if (!logits)
@@ -251,10 +207,4 @@ Expected<RowData> Interpreter::evaluate(const StepBatch &batch,
 void Interpreter::copyPage(PageCopy copy) {
   for (auto &[key, cache] : environment.caches)
     cache->copyPage(copy);
-}
-
-void Interpreter::erase(SequenceId sequence) {
-  lengths.erase(sequence);
-  for (auto &[key, cache] : environment.caches)
-    cache->erase(sequence);
 }

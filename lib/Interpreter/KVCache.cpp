@@ -13,20 +13,16 @@
 using namespace sluice;
 using namespace sluice::interpreter;
 
-/// The number of pages that a sequence can have of its own.
-static constexpr int64_t ownPages = int64_t{1} << 32;
-
 /// Returns the number of the page that a position lies in.
 static int64_t pageOf(SequenceId sequence, int64_t position,
-                      const CachePages *table) {
-  int64_t index = position / CachePages::pageTokens;
-  return table ? table->pages(sequence)[static_cast<size_t>(index)]
-               : sequence * ownPages + index;
+                      const CachePages &table) {
+  return table.pages(
+      sequence)[static_cast<size_t>(position / CachePages::pageTokens)];
 }
 
 void KVCache::store(SequenceId sequence, int64_t position,
                     std::span<const float> key, std::span<const float> value,
-                    const CachePages *table) {
+                    const CachePages &table) {
   const int64_t width = numHeads * headSize;
   Entries::Page &page = pages[pageOf(sequence, position, table)];
   page.keys.resize(CachePages::pageTokens * width);
@@ -37,7 +33,7 @@ void KVCache::store(SequenceId sequence, int64_t position,
 }
 
 KVCache::Entries KVCache::entries(SequenceId sequence, int64_t length,
-                                  const CachePages *table) const {
+                                  const CachePages &table) const {
   Entries entries;
   entries.numHeads = numHeads;
   entries.headSize = headSize;
@@ -52,9 +48,6 @@ KVCache::Entries KVCache::entries(SequenceId sequence, int64_t length,
 void KVCache::copyPage(PageCopy copy) {
   if (auto from = pages.find(copy.from); from != pages.end())
     pages[copy.to] = from->second;
-}
-
-void KVCache::erase(SequenceId sequence) {
-  pages.erase(pages.lower_bound(sequence * ownPages),
-              pages.lower_bound((sequence + 1) * ownPages));
+  else
+    pages.erase(copy.to);
 }

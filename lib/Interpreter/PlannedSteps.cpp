@@ -152,7 +152,7 @@ void StepExecution::evalAttention(ir::TaskAttendOp task) {
     params.alibi = alibi->convertToDouble();
   set(task.getOutput(),
       evalAttend(get(task.getQuery()), *caches.at(task.getCache()), *batch,
-                 params, environment.pages));
+                 params, *environment.pages));
 }
 
 Status StepExecution::execute(Operation *op) {
@@ -172,7 +172,7 @@ Status StepExecution::execute(Operation *op) {
       })
       .Case([&](ir::TaskAppendOp op) {
         evalAppend(get(op.getKey()), get(op.getValue()),
-                   *caches.at(op.getCache()), *batch, environment.pages);
+                   *caches.at(op.getCache()), *batch, *environment.pages);
         return Status();
       })
       .Case([&](ir::TaskAttendOp op) {

@@ -15,12 +15,15 @@ using namespace sluice::app;
 using pipeline::TokenItem;
 using pipeline::TokenQueue;
 
-BatchMates::BatchMates(pipeline::HeadLoop &head, int64_t count,
+BatchMates::BatchMates(pipeline::InlinePipeline &pipeline, int64_t count,
                        int64_t vocabSize, int64_t contextLength)
-    : head(head), vocabSize(vocabSize), contextLength(contextLength),
+    : pipeline(pipeline), vocabSize(vocabSize), contextLength(contextLength),
       queues(size_t(count)) {
-  for (size_t mate = 0; mate < queues.size() / 2; ++mate)
+  for (size_t mate = 0; mate < (queues.size() + 1) / 2; ++mate)
     submit(mate);
+  // The first turn computes the first request alone.
+  for (int turn = 0; count > 0 && turn < 2; ++turn)
+    pipeline.turn();
 }
 
 /// Submits a request whose prompt and length differ from those before it.
@@ -33,9 +36,9 @@ void BatchMates::submit(size_t mate) {
     spec.prompt.push_back(
         int32_t((uint64_t(number) * 2654435761u + uint64_t(i) * 97) %
                 uint64_t(vocabSize)));
-  spec.maxTokens = 2 + number % 7;
+  spec.maxTokens = mate == 0 ? -1 : 2 + number % 7;
   queues[mate] = std::make_shared<TokenQueue>();
-  head.submit({.spec = std::move(spec)}, queues[mate]);
+  pipeline.head().submit({.spec = std::move(spec)}, queues[mate]);
 }
 
 void BatchMates::renew() {

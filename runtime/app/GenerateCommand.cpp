@@ -79,7 +79,6 @@ public:
 
 private:
   Expected<int> runPipeline(PipelineSession &session,
-                            std::optional<TokenStream> &stream,
                             const std::optional<comm::MpiLaunch> &launch);
   Expected<Generation> generate(TokenStream &stream);
   Expected<int> finish(const Generation &result,
@@ -129,7 +128,7 @@ Expected<int> GenerateRun::local() {
       loadInline(engine, needs);
   if (!model)
     return model.status();
-  BatchMates others((*model)->head(), mates, engine.descriptor().vocabSize,
+  BatchMates others(**model, mates, engine.descriptor().vocabSize,
                     engine.contextLength());
   TokenStream stream((*model)->head(), generator.request(), [&] {
     others.renew();
@@ -169,18 +168,14 @@ Expected<std::vector<int32_t>> GenerateRun::tellTruth() {
 
 Expected<int>
 GenerateRun::pipelined(const std::optional<comm::MpiLaunch> &launch) {
-  // The head's thread uses the stream until the session has ended.
-  std::optional<TokenStream> stream;
-  return runOnRanks(engine, options.pipeline, launch,
-                    [&](PipelineSession &session) {
-                      return runPipeline(session, stream, launch);
-                    });
+  return runOnRanks(
+      engine, options.pipeline, launch,
+      [&](PipelineSession &session) { return runPipeline(session, launch); });
 }
 
 /// Runs this rank until the job has ended properly; after an error, it has not.
 Expected<int>
 GenerateRun::runPipeline(PipelineSession &session,
-                         std::optional<TokenStream> &stream,
                          const std::optional<comm::MpiLaunch> &launch) {
   PipelineNeeds needs;
   if (options.pipeline.oracleAcceptance && (!launch || launch->rank == 0)) {
@@ -195,8 +190,8 @@ GenerateRun::runPipeline(PipelineSession &session,
     Status served = session.serve();
     return served.ok() ? Expected<int>(0) : served;
   }
-  stream.emplace(session.head(), generator.request());
-  Expected<Generation> result = generate(*stream);
+  TokenStream stream(session.head(), generator.request());
+  Expected<Generation> result = generate(stream);
   if (!result)
     return result.status();
   Expected<PipelineOutcome> outcome = session.shutDown();

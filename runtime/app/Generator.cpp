@@ -122,6 +122,23 @@ Expected<Generation> Generator::run(TokenStream &stream, const Write &write) {
       break;
     SLUICE_RETURN_IF_ERROR(take(std::move(**token), write));
   }
+  return finish(stream, write);
+}
+
+Expected<bool> Generator::takeArrived(TokenStream &stream, const Write &write) {
+  while (!stop.stopped()) {
+    Expected<std::optional<StreamedToken>> token = stream.poll();
+    if (!token)
+      return token.status();
+    if (!*token)
+      return stream.ended();
+    SLUICE_RETURN_IF_ERROR(take(std::move(**token), write));
+  }
+  return true;
+}
+
+Expected<Generation> Generator::finish(TokenStream &stream,
+                                       const Write &write) {
   if (stop.stopped())
     stream.stop();
   firstToken = stream.promptComputed();

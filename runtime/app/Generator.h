@@ -85,9 +85,15 @@ public:
   /// before run().
   void start(std::span<const int32_t> prompt, TokenStream &stream);
 
-  /// Continues the prompt. Must be called once. Fails if the stream or `write`
-  /// does.
+  /// Continues the prompt to the end of the text. Must be called once. Fails if
+  /// the stream or `write` does.
   Expected<Generation> run(TokenStream &stream, const Write &write);
+
+  /// For callers with several generators, instead of run(): takes the tokens
+  /// that have come, without waiting. Returns whether the text has ended; then
+  /// finish() must follow. Fails as run() does.
+  Expected<bool> takeArrived(TokenStream &stream, const Write &write);
+  Expected<Generation> finish(TokenStream &stream, const Write &write);
 
 private:
   Generator(const TextModel &model, RequestSpec spec, StopMatcher stop,

@@ -82,6 +82,8 @@ Status ModelChain::execute(const device::StepInput &input) {
     own.outgoing =
         i + 1 < stages.size() ? std::span(sent) : std::span<uint8_t>();
     SLUICE_RETURN_IF_ERROR(stages[i]->execute(own));
+    if (i + 1 == stages.size())
+      break;
     incoming.clear();
     for (int64_t row = 0; row < input.batch->rows(); ++row)
       incoming.push_back(sent.data() + row * rowBytes());

@@ -53,28 +53,46 @@ static StreamedToken toStreamed(const TokenItem &item) {
   return token;
 }
 
-Expected<std::optional<StreamedToken>> TokenStream::next() {
+/// Returns the item's token, if it has one that is wanted.
+Expected<std::optional<StreamedToken>>
+TokenStream::take(const TokenItem &item) {
   std::optional<StreamedToken> none;
-  while (running) {
-    TokenItem item = wait();
-    if (item.kind == TokenItem::Kind::Token) {
-      if (!computed)
-        computed = pipeline::toTimePoint(item.at);
-      if (spec.maxTokens != 0)
-        return std::optional(toStreamed(item));
-      continue;
-    }
-    running = false;
-    if (item.kind != TokenItem::Kind::Finished ||
-        item.reason == FinishReason::Error)
-      return item.failure;
-    // The first token can be one that ends the text.
-    if (!computed && item.reason == FinishReason::Stop)
+  if (item.kind == TokenItem::Kind::Token) {
+    if (!computed)
       computed = pipeline::toTimePoint(item.at);
-    if (spec.maxTokens != 0 || item.reason == FinishReason::Cancelled)
-      reason = item.reason;
+    return spec.maxTokens != 0 ? std::optional(toStreamed(item)) : none;
   }
+  running = false;
+  if (item.kind != TokenItem::Kind::Finished ||
+      item.reason == FinishReason::Error)
+    return item.failure;
+  // The first token can be one that ends the text.
+  if (!computed && item.reason == FinishReason::Stop)
+    computed = pipeline::toTimePoint(item.at);
+  if (spec.maxTokens != 0 || item.reason == FinishReason::Cancelled)
+    reason = item.reason;
   return none;
+}
+
+Expected<std::optional<StreamedToken>> TokenStream::next() {
+  while (running) {
+    Expected<std::optional<StreamedToken>> token = take(wait());
+    if (!token || *token)
+      return token;
+  }
+  return std::optional<StreamedToken>();
+}
+
+Expected<std::optional<StreamedToken>> TokenStream::poll() {
+  while (running) {
+    std::optional<TokenItem> item = queue->poll();
+    if (!item)
+      break;
+    Expected<std::optional<StreamedToken>> token = take(*item);
+    if (!token || *token)
+      return token;
+  }
+  return std::optional<StreamedToken>();
 }
 
 void TokenStream::stop() {

@@ -53,10 +53,14 @@ public:
   /// Submits the prompt. Must be called once, before the other methods.
   void start(std::span<const int32_t> prompt);
 
-  /// Waits for the next token. Returns nullopt if there is none; finish() then
-  /// says why. A token that ends the text is not returned. Fails if the request
-  /// or the pipeline does.
+  /// Waits for the next token. Returns nullopt once the request has ended;
+  /// finish() then says why. A token that ends the text is not returned. Fails
+  /// if the request or the pipeline does.
   Expected<std::optional<StreamedToken>> next();
+  /// Returns the next token if it has come; never waits. Fails as next() does.
+  Expected<std::optional<StreamedToken>> poll();
+  /// Returns whether the request has ended and all its tokens were returned.
+  bool ended() const { return !running; }
   FinishReason finish() const { return reason; }
 
   /// Ends the request, because a stop string has come.
@@ -70,6 +74,7 @@ public:
 
 private:
   pipeline::TokenItem wait();
+  Expected<std::optional<StreamedToken>> take(const pipeline::TokenItem &item);
 
   pipeline::HeadLoop &head;
   const RequestSpec &spec;

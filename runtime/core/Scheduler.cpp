@@ -15,17 +15,17 @@ namespace sluice {
 
 Expected<Scheduler> Scheduler::create(Head head,
                                       const SchedulerLimits &limits) {
-  constexpr int64_t max = 1 << 24;
-  if (limits.waiting < 0 || limits.waiting > max)
+  if (limits.waiting < 0 || limits.waiting > SchedulerLimits::maxWaiting)
     return failure("scheduler: a queue of ", limits.waiting,
-                   " requests is not between 0 and ", max);
+                   " requests is not between 0 and ",
+                   SchedulerLimits::maxWaiting);
   if (limits.queueTimeout.count() < 0 || limits.priorityStep.count() < 0)
     return failure("scheduler: a time is negative");
-  // So that virtual times do not overflow at the least weight.
-  constexpr int64_t maxQuantum = 1 << 16;
-  if (limits.fairQuantum < 1 || limits.fairQuantum > maxQuantum)
+  if (limits.fairQuantum < 1 ||
+      limits.fairQuantum > SchedulerLimits::maxFairQuantum)
     return failure("scheduler: a fair quantum of ", limits.fairQuantum,
-                   " units of work is not between 1 and ", maxQuantum);
+                   " units of work is not between 1 and ",
+                   SchedulerLimits::maxFairQuantum);
   return Scheduler(std::move(head), limits);
 }
 

@@ -65,6 +65,10 @@
 namespace sluice {
 
 struct SchedulerLimits {
+  static constexpr int64_t maxWaiting = 1 << 24;
+  /// With more, virtual times could overflow at the least weight.
+  static constexpr int64_t maxFairQuantum = 1 << 16;
+
   /// The largest number of queued requests: those that wait for their first row
   /// and have no slot reserved. Requests whose reserved slot went to an earlier
   /// request can exceed it. Queued and preempted requests together are at most

@@ -21,8 +21,7 @@ PipelineLimits pipeline::inlineLimits(int64_t requests, int64_t contextLength,
   limits.contextLength = contextLength;
   limits.vocabSize = vocabSize;
   limits.prefillRows = std::min(prefillRows, contextLength);
-  // Frames are taken in the turn in which they are sent, so none waits for
-  // room.
+  // Of which the head keeps two for each request.
   limits.channelFrames += 2 * requests;
   return limits;
 }
@@ -94,7 +93,12 @@ Status InlinePipeline::createHead(const InlineSetup &setup) {
   Expected<Head> head = Head::create(limits, setup.limits.speculation, {});
   if (!head)
     return head.status();
-  Expected<Scheduler> scheduler = Scheduler::create(head.take(), {});
+  // All requests are the caller's own: none is refused because others wait, and
+  // hardly any is preempted for another.
+  SchedulerLimits queue;
+  queue.waiting = SchedulerLimits::maxWaiting;
+  queue.fairQuantum = SchedulerLimits::maxFairQuantum;
+  Expected<Scheduler> scheduler = Scheduler::create(head.take(), queue);
   if (!scheduler)
     return scheduler.status();
   HeadLinks &links = *this;

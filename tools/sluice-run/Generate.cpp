@@ -30,7 +30,7 @@ struct Request {
   app::Generator generator;
   RequestSpec spec; ///< its tenant is the request's number
   app::TokenStream stream;
-  app::Generation result;
+  std::optional<app::Generation> result; ///< once the text has ended
   std::string text; ///< or token ids, if the model has no tokenizer
 };
 
@@ -50,7 +50,7 @@ public:
 
 private:
   Status addRequest(size_t number, app::StreamClock::time_point start);
-  Status finish(Request &request);
+  Status takeArrived(Request &request);
   void writeJson(text::JsonWriter &json, const Request &request) const;
   std::string print() const;
 
@@ -86,9 +86,9 @@ Status Generation::addRequest(size_t number,
   return {};
 }
 
-/// Waits for the end of a request. The text of a single request is written
-/// while it is generated.
-Status Generation::finish(Request &request) {
+/// Takes what has come of a request, which has not ended.
+Status Generation::takeArrived(Request &request) {
+  // The text of a single request is written while it is generated.
   const bool streams = requests.size() == 1 && !options.json;
   auto write = [&](int32_t token, std::string_view certain) {
     std::string piece = session.tokenizer() ? std::string(certain)
@@ -96,20 +96,25 @@ Status Generation::finish(Request &request) {
     request.text += piece;
     return streams ? writeOutput(piece) : Status();
   };
+  Expected<bool> ended = request.generator.takeArrived(request.stream, write);
+  if (!ended)
+    return ended.status();
+  if (!*ended)
+    return {};
   Expected<app::Generation> result =
-      request.generator.run(request.stream, write);
+      request.generator.finish(request.stream, write);
   if (!result)
     return result.status();
   request.result = result.take();
   std::span<const float> logits = pipeline->promptLogits(request.spec.tenant);
-  request.result.lastLogits.assign(logits.begin(), logits.end());
+  request.result->lastLogits.assign(logits.begin(), logits.end());
   return {};
 }
 
 void Generation::writeJson(text::JsonWriter &json,
                            const Request &request) const {
-  app::writeGeneration(json, request.result, generate,
-                       session.tokenizer() ? &request.result.text : nullptr);
+  app::writeGeneration(json, *request.result, generate,
+                       session.tokenizer() ? &request.result->text : nullptr);
 }
 
 std::string Generation::print() const {
@@ -149,8 +154,15 @@ Status Generation::run(app::StreamClock::time_point start) {
   pipeline = made.take();
   for (size_t i = 0; i < options.prompts.size(); ++i)
     SLUICE_RETURN_IF_ERROR(addRequest(i, start));
-  for (std::unique_ptr<Request> &request : requests)
-    SLUICE_RETURN_IF_ERROR(finish(*request));
+  auto isRunning = [](const std::unique_ptr<Request> &request) {
+    return !request->result;
+  };
+  while (llvm::any_of(requests, isRunning)) {
+    pipeline->turn();
+    for (std::unique_ptr<Request> &request : requests)
+      if (isRunning(request))
+        SLUICE_RETURN_IF_ERROR(takeArrived(*request));
+  }
   return writeOutput(print() + "\n");
 }
 

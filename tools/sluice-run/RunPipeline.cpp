@@ -41,6 +41,11 @@ static void addDraft(pipeline::InlineSetup &setup, RunSession &session) {
 Expected<std::unique_ptr<pipeline::InlinePipeline>>
 sluice::run::makePipeline(RunSession &session, const RunOptions &options,
                           int64_t requests) {
+  // A tree of guesses has room for those of all requests, so memory grows with
+  // the square of their number.
+  constexpr int64_t maxGuessed = 16;
+  if (session.draft())
+    requests = std::min(requests, maxGuessed);
   pipeline::InlineSetup setup;
   setup.limits = pipeline::inlineLimits(
       session.interpreter().isFused() ? requests : 1, session.contextLength(),

@@ -13,10 +13,11 @@
 
 namespace sluice::run {
 
-/// Makes a head that runs `requests` requests, whose steps the interpreter
-/// executes. They share steps if the module's steps are fused; otherwise they
-/// run one after the other. If the module has a draft, its guesses are verified
-/// level by level (SpeculationMode::Sync). The session must outlive the result.
+/// Makes a head for `requests` requests, whose steps the interpreter executes.
+/// They share steps if the module's steps are fused; otherwise they run one
+/// after the other. If the module has a draft, at most 16 requests run at once,
+/// and guesses are verified level by level (SpeculationMode::Sync). The session
+/// must outlive the result.
 Expected<std::unique_ptr<pipeline::InlinePipeline>>
 makePipeline(RunSession &session, const RunOptions &options, int64_t requests);
 

@@ -57,12 +57,25 @@ RowData slice(const RowData &rows, int64_t first, int64_t count) {
   return result;
 }
 
+/// Returns a table of the pages of sequences 0 to 7.
+const CachePages &table() {
+  static const CachePages pages = [] {
+    CachePages made = CachePages::create({8, 8, CachePages::pageTokens}).take();
+    for (SequenceId sequence = 0; sequence < 8; ++sequence) {
+      EXPECT_EQ(*made.open(), sequence);
+      EXPECT_TRUE(made.grow(sequence, CachePages::pageTokens).ok());
+    }
+    return made;
+  }();
+  return pages;
+}
+
 /// Stores keys and values, then attends to all stored ones.
 RowData appendAndAttend(const RowData &query, const RowData &key,
                         const RowData &value, KVCache &cache,
                         const StepBatch &batch, const AttendParams &params) {
-  evalAppend(key, value, cache, batch);
-  return evalAttend(query, cache, batch, params);
+  evalAppend(key, value, cache, batch, table());
+  return evalAttend(query, cache, batch, params, table());
 }
 
 TEST(AttendTest, OnePositionIsItsValue) {

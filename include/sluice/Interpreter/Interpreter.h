@@ -6,10 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 //   Expected<Interpreter> interpreter = Interpreter::create(module);
+//   CachePages pages = CachePages::create({/*pages=*/1, 1, 32}).take();
+//   SequenceId sequence = *pages.open();
+//   pages.grow(sequence, 2);
 //   StepBatch batch(/*rowLimit=*/2, /*outputLimit=*/1);
-//   batch.add(/*sequence=*/0, /*position=*/0, /*token=*/5, false);
-//   batch.add(0, 1, 6, true);
-//   Expected<RowData> logits = interpreter->step(batch);  // [1][vocab]
+//   batch.add(sequence, /*position=*/0, /*token=*/5, false);
+//   batch.add(sequence, 1, 6, true);
+//   Expected<RowData> logits = interpreter->step(batch, pages); // [1][vocab]
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +30,6 @@
 #include "llvm/ADT/DenseMap.h"
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -46,7 +48,7 @@ struct Environment {
                  std::unique_ptr<KVCache>>
       caches;
 
-  /// The pages of the step's sequences, as in KVCache.
+  /// The table of the step's pages.
   const CachePages *pages = nullptr;
 
   /// Called at each `sluice.checkpoint`: returns for each row of the batch
@@ -94,24 +96,14 @@ public:
     return llvm::isa<ir::GroupOp>(parts.front()) || ir::isFused(parts.front());
   }
 
-  /// Executes one step and returns logits[output][vocab]. A row continues its
-  /// sequence or goes back to an earlier position, which drops the sequence's
-  /// tokens from that position on. Fails before any change on an empty batch,
-  /// on rows of several sequences if the step is not fused, on tokens outside
-  /// the vocabulary, and on positions outside the context or past the
-  /// sequence's end. The error of an op names the op and its location.
-  Expected<RowData> step(const StepBatch &batch);
-
-  /// Executes one step whose rows lie in the given pages of the caches, and
-  /// returns the logits of the outputs that are alive at its end. The caller
-  /// has checked tokens and positions. Fails on an op, and on rows of several
-  /// sequences if the step is not fused.
+  /// Executes one step and returns logits[output][vocab], of the outputs that
+  /// are alive at its end. `pages` says where the rows lie in the caches, which
+  /// have what earlier steps with the same table stored. The caller has checked
+  /// tokens and positions. Fails on rows of several sequences if the step is
+  /// not fused; the error of an op names the op and its location.
   Expected<RowData> step(const StepBatch &batch, const CachePages &pages);
-  /// Copies a page of all caches, for the next steps with pages.
+  /// Copies a page of all caches.
   void copyPage(PageCopy copy);
-
-  /// Drops a sequence and its caches.
-  void erase(SequenceId sequence);
 
   /// Sets Environment::alive.
   void
@@ -127,16 +119,13 @@ private:
 
   static Expected<Interpreter> open(mlir::ModuleOp module,
                                     mlir::Operation *model);
-  Expected<RowData> evaluate(const StepBatch &batch, const CachePages *pages);
   Status checkSequences(const StepBatch &batch) const;
-  Status checkBatch(const StepBatch &batch) const;
 
   /// The ops to execute, in order: one `sluice.model`, or `sluice.stage`s, or
   /// `sluice.worker`s and `sluice.group`s of them, or `sluice.step`s.
   std::vector<mlir::Operation *> parts;
   ModelInfo modelInfo;
   Environment environment;
-  std::map<SequenceId, int64_t> lengths; // tokens cached
 };
 
 } // namespace sluice::interpreter

@@ -17,9 +17,8 @@
 namespace sluice::interpreter {
 
 /// Holds the keys and values of positions of sequences, in pages that are made
-/// when something is stored in them. It is the content of a `!sluice.cache`.
-/// Where a function takes a table of pages, the table says which page a
-/// position lies in; without one, each sequence has pages of its own.
+/// when something is stored in them. It is the content of a `!sluice.cache`. A
+/// table of pages says which page a position of a sequence lies in.
 class KVCache {
 public:
   KVCache(int64_t kvHeads, int64_t headDim)
@@ -30,7 +29,7 @@ public:
 
   /// Stores key[kvHeads][headDim] and value (same shape) at `position`.
   void store(SequenceId sequence, int64_t position, std::span<const float> key,
-             std::span<const float> value, const CachePages *table = nullptr);
+             std::span<const float> value, const CachePages &table);
 
   /// The cached keys and values of a sequence. Valid until the next change of
   /// the cache or the table.
@@ -70,13 +69,10 @@ public:
   /// Returns the entries of the first `length` positions of a sequence, all of
   /// which must have been stored.
   Entries entries(SequenceId sequence, int64_t length,
-                  const CachePages *table = nullptr) const;
+                  const CachePages &table) const;
 
-  /// Makes page `to` of a table what page `from` is.
+  /// Makes page `to` what page `from` is.
   void copyPage(PageCopy copy);
-
-  /// Drops a sequence that has pages of its own.
-  void erase(SequenceId sequence);
 
 private:
   int64_t numHeads;

@@ -108,12 +108,12 @@ struct AttendParams {
 /// Stores the rows' keys and values, also where the batch mirrors them. `table`
 /// is as in KVCache.
 void evalAppend(const RowData &key, const RowData &value, KVCache &cache,
-                const StepBatch &batch, const CachePages *table = nullptr);
+                const StepBatch &batch, const CachePages &table);
 
 /// Attends to the stored keys and values. Returns result[row][heads][headDim].
 RowData evalAttend(const RowData &query, const KVCache &cache,
                    const StepBatch &batch, const AttendParams &params,
-                   const CachePages *table = nullptr);
+                   const CachePages &table);
 
 /// Returns ALiBi's slope for each of `heads` heads.
 std::vector<double> alibiSlopes(int64_t heads);

@@ -35,6 +35,7 @@ namespace sluice {
 
 using namespace mlir;
 using namespace sluice::ir;
+using namespace sluice::native;
 using namespace sluice::planning;
 using namespace sluice::tocpu;
 

@@ -13,6 +13,7 @@
 
 using namespace mlir;
 using namespace sluice::ir;
+using namespace sluice::native;
 using namespace sluice::planning;
 using namespace sluice::tocuda;
 

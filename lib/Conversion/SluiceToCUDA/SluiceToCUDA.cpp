@@ -40,7 +40,7 @@ namespace sluice {
 
 using namespace mlir;
 using namespace sluice::ir;
-using namespace sluice::planning;
+using namespace sluice::native;
 using namespace sluice::tocuda;
 
 /// Returns the chips' targets; none for the emulator.

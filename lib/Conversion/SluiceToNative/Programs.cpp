@@ -12,13 +12,13 @@
 
 using namespace mlir;
 using namespace sluice::ir;
-using namespace sluice::planning;
+using namespace sluice::native;
 
 static std::string nameStep(StepOp step) {
   return step.getSymName().str() + "_step";
 }
 
-LogicalResult sluice::planning::checkConvertible(StepOp step,
+LogicalResult sluice::native::checkConvertible(StepOp step,
                                                  const SymbolTable &symbols) {
   if (Operation *taken = symbols.lookup(nameStep(step)))
     return taken->emitError("takes the name of the code of a step");
@@ -33,7 +33,7 @@ static bool hasEmbedding(StepOp step) {
       .wasInterrupted();
 }
 
-void sluice::planning::createProgram(StepOp step, CpuLevelAttr cpu,
+void sluice::native::createProgram(StepOp step, CpuLevelAttr cpu,
                                      SymbolTable &symbols) {
   OpBuilder b(step);
   auto number = [&](int64_t value) { return b.getI64IntegerAttr(value); };

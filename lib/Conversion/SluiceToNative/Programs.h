@@ -10,7 +10,7 @@
 
 #include "sluice/Dialect/Sluice/IR/SluiceOps.h"
 
-namespace sluice::planning {
+namespace sluice::native {
 
 /// Checks that a step can be converted: it has an arena, and no symbol has the
 /// name that the step gets.
@@ -23,6 +23,6 @@ mlir::LogicalResult checkConvertible(ir::StepOp step,
 void createProgram(ir::StepOp step, ir::CpuLevelAttr cpu,
                    mlir::SymbolTable &symbols);
 
-} // namespace sluice::planning
+} // namespace sluice::native
 
 #endif // SLUICE_LIB_CONVERSION_SLUICETONATIVE_PROGRAMS_H

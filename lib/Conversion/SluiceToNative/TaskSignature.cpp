@@ -11,9 +11,9 @@
 
 using namespace mlir;
 using namespace sluice::ir;
-using namespace sluice::planning;
+using namespace sluice::native;
 
-std::string sluice::planning::nameRowKernel(TaskRowsOp loop) {
+std::string sluice::native::nameRowKernel(TaskRowsOp loop) {
   std::string name = "rows";
   for (Operation &op : loop.getRowOps())
     // Rotations without a buffer are a part of the op that uses them.
@@ -22,7 +22,7 @@ std::string sluice::planning::nameRowKernel(TaskRowsOp loop) {
   return name;
 }
 
-std::string sluice::planning::getSignature(TaskRowsOp loop) {
+std::string sluice::native::getSignature(TaskRowsOp loop) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   DenseMap<Value, unsigned> registers;

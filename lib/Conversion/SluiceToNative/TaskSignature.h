@@ -12,7 +12,7 @@
 
 #include <string>
 
-namespace sluice::planning {
+namespace sluice::native {
 
 /// Returns the name of a row loop's function, which lists its ops.
 std::string nameRowKernel(ir::TaskRowsOp loop);
@@ -23,6 +23,6 @@ std::string nameRowKernel(ir::TaskRowsOp loop);
 /// which they occur.
 std::string getSignature(ir::TaskRowsOp loop);
 
-} // namespace sluice::planning
+} // namespace sluice::native
 
 #endif // SLUICE_LIB_CONVERSION_SLUICETONATIVE_TASKSIGNATURE_H

@@ -17,13 +17,14 @@ using sluice::test::LackOfMemory;
 static std::atomic<int64_t> made{0};
 static thread_local int64_t madeByThread = 0;
 
-/// Which allocations fail, if there is a LackOfMemory. It changes only while
-/// there is none.
-static LackOfMemory::Which lacking;
-static std::atomic<bool> isLacking{false};
+/// Which allocations fail, if there is a LackOfMemory. Other threads may read
+/// these while they change.
+static std::atomic<bool> isLacking{false}, isAboutOwner{false};
+static std::atomic<size_t> above{0};
+static std::atomic<int64_t> first{0}, count{0};
 /// Whether this thread has made the LackOfMemory.
 static thread_local bool isOwner = false;
-/// Of the allocations that `lacking` is about.
+/// Of the allocations that could fail.
 static std::atomic<int64_t> tried{0}, haveFailed{0};
 
 int64_t test::allocations() { return made; }
@@ -31,7 +32,10 @@ int64_t test::allocationsOfThread() { return madeByThread; }
 
 LackOfMemory::LackOfMemory(Which which) {
   tried = haveFailed = 0;
-  lacking = which;
+  isAboutOwner = which.threads == Threads::This;
+  above = which.above;
+  first = which.first;
+  count = which.count;
   isOwner = true;
   isLacking = true;
 }
@@ -44,11 +48,10 @@ LackOfMemory::~LackOfMemory() {
 int64_t LackOfMemory::failed() { return haveFailed; }
 
 static bool mustFail(size_t bytes) {
-  if (!isLacking || bytes <= lacking.above ||
-      isOwner != (lacking.threads == LackOfMemory::Threads::This))
+  if (!isLacking || bytes <= above || isOwner != isAboutOwner)
     return false;
   int64_t before = tried.fetch_add(1);
-  if (before < lacking.first || before - lacking.first >= lacking.count)
+  if (before < first || before - first >= count)
     return false;
   haveFailed.fetch_add(1);
   return true;
