@@ -19,7 +19,7 @@ static std::string nameStep(StepOp step) {
 }
 
 LogicalResult sluice::native::checkConvertible(StepOp step,
-                                                 const SymbolTable &symbols) {
+                                               const SymbolTable &symbols) {
   if (Operation *taken = symbols.lookup(nameStep(step)))
     return taken->emitError("takes the name of the code of a step");
   if (!step.isAssigned())
@@ -34,7 +34,7 @@ static bool hasEmbedding(StepOp step) {
 }
 
 void sluice::native::createProgram(StepOp step, CpuLevelAttr cpu,
-                                     SymbolTable &symbols) {
+                                   SymbolTable &symbols) {
   OpBuilder b(step);
   auto number = [&](int64_t value) { return b.getI64IntegerAttr(value); };
   Value logits = step.getLogits();
