@@ -218,7 +218,8 @@ void addGenerate(CLI::App &app, GenerateOptions &options) {
   addPromptOptions(command, options.prompt);
   command
       .add_option("-n,--n-predict", options.predict,
-                  "Tokens to generate; -1: until the context is full")
+                  "Tokens to generate; 0: only the prompt is computed; "
+                  "-1: until the context is full")
       ->type_name("N")
       ->check(within<int64_t>(-1, maxCount))
       ->capture_default_str();

@@ -55,7 +55,8 @@ static void addGeneration(CLI::App &app, RunOptions &options) {
     return app.add_option(name, value, help)->type_name(type);
   };
   add("-n,--n-predict", "N", options.predict,
-      "Tokens to generate; -1: until the context is full")
+      "Tokens to generate; 0: only the prompt is computed; -1: until the "
+      "context is full")
       ->check(within<int64_t>(-1, maxCount))
       ->capture_default_str();
   add("-c,--ctx-size", "N", options.contextLength,
