@@ -35,7 +35,7 @@ GrammarMasks::GrammarMasks(MakeTokenTrie makeTrie, int64_t requests)
 
 GrammarMasks::GrammarMasks(MakeTokenTrie makeTrie, int64_t requests,
                            Limits limits)
-    : limits(limits), begun(size_t(requests)),
+    : limits(limits), hasGrammars(makeTrie != nullptr), begun(size_t(requests)),
       maker(std::move(makeTrie), [this] { grammarMade(); }) {}
 
 GrammarMasks::~GrammarMasks() {
@@ -50,6 +50,8 @@ GrammarMasks::~GrammarMasks() {
 }
 
 Status GrammarMasks::start(std::function<void()> given) {
+  if (!hasGrammars)
+    return {};
   onMade = std::move(given);
   SLUICE_RETURN_IF_ERROR(maker.start());
   return guarded([this] {

@@ -81,7 +81,8 @@ public:
     size_t slowSteps = size_t{1} << 29;
   };
 
-  /// Makes room for `requests` slots.
+  /// Makes room for `requests` slots. `makeTrie` may be empty if no request has
+  /// a grammar; start() then starts no thread.
   GrammarMasks(MakeTokenTrie makeTrie, int64_t requests);
   GrammarMasks(MakeTokenTrie makeTrie, int64_t requests, Limits limits);
   ~GrammarMasks();
@@ -129,6 +130,7 @@ private:
           const std::shared_ptr<const grammar::TokenGrammar> &grammar);
 
   const Limits limits;
+  const bool hasGrammars;       ///< whether requests can have grammars
   std::function<void()> onMade; ///< set before the threads start
 
   // The following belongs to the stage's thread.

@@ -21,7 +21,7 @@ PipelineLimits pipeline::inlineLimits(int64_t requests, int64_t contextLength,
   limits.contextLength = contextLength;
   limits.vocabSize = vocabSize;
   limits.prefillRows = std::min(prefillRows, contextLength);
-  // Of which the head keeps two for each request.
+  // The head keeps room for two frames of each request in a channel.
   limits.channelFrames += 2 * requests;
   return limits;
 }

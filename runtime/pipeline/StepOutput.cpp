@@ -96,7 +96,7 @@ ResultOutput::ResultOutput(std::string name, int64_t vocabSize,
                            int64_t rowLimit, int64_t requests,
                            MakeTokenTrie makeTrie, SendResults sendResults)
     : name(std::move(name)), sampler(vocabSize), answers(size_t(rowLimit)),
-      sendResults(std::move(sendResults)), hasGrammars(makeTrie != nullptr),
+      sendResults(std::move(sendResults)),
       masks(std::move(makeTrie), requests) {}
 
 /// Sets `mask` to the row's mask. Returns whether the answer has to wait for

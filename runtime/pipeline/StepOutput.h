@@ -136,8 +136,7 @@ private:
 class ResultOutput final : public StepOutput {
 public:
   /// `name` begins the errors of requests, as in "rank 2: stage 1". `requests`
-  /// is the number of slots. `makeTrie` may be empty if no request has a
-  /// grammar; start() then starts no thread.
+  /// is the number of slots. `makeTrie` is as in GrammarMasks.
   ResultOutput(std::string name, int64_t vocabSize, int64_t rowLimit,
                int64_t requests, MakeTokenTrie makeTrie,
                SendResults sendResults);
@@ -147,7 +146,7 @@ public:
   bool isFinite(const Stage &stage, int64_t row) const override;
   Status send(StepFrame &frame) override;
   Status start(std::function<void()> wake) override {
-    return hasGrammars ? masks.start(std::move(wake)) : Status();
+    return masks.start(std::move(wake));
   }
   Status sendLate() override;
   Status finish() override;
@@ -169,7 +168,6 @@ private:
   ResultFrame results;
   uint64_t sent = 0; ///< result frames sent so far
   SendResults sendResults;
-  const bool hasGrammars;
   GrammarMasks masks; ///< destroyed first, because its threads call back
 };
 
@@ -197,13 +195,12 @@ public:
   static constexpr Time usualPatience = std::chrono::milliseconds(4);
 
   /// Guesses tokens below `vocabSize`; the draft must have logits for these,
-  /// and may have more. `makeTrie` is as in ResultOutput.
+  /// and may have more. `makeTrie` is as in GrammarMasks.
   ModelGuesser(int64_t vocabSize, int64_t count, int64_t requests,
                MakeTokenTrie makeTrie, Time patience = usualPatience)
-      : sampler(vocabSize), hasGrammars(makeTrie != nullptr),
-        masks(std::move(makeTrie), requests), count(count), patience(patience) {
-  }
-  Status start() override { return hasGrammars ? masks.start() : Status(); }
+      : sampler(vocabSize), masks(std::move(makeTrie), requests), count(count),
+        patience(patience) {}
+  Status start() override { return masks.start(); }
   void begin(Stage &stage) override {
     masks.begin(stage);
     until.reset();
@@ -216,7 +213,6 @@ public:
 
 private:
   Sampler sampler;
-  const bool hasGrammars;
   GrammarMasks masks;
   int64_t count;
   Time patience;

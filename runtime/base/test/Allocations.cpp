@@ -24,7 +24,7 @@ static std::atomic<size_t> above{0};
 static std::atomic<int64_t> first{0}, count{0};
 /// Whether this thread has made the LackOfMemory.
 static thread_local bool isOwner = false;
-/// Of the allocations that could fail.
+/// How many allocations could have failed so far, and how many have.
 static std::atomic<int64_t> tried{0}, haveFailed{0};
 
 int64_t test::allocations() { return made; }
