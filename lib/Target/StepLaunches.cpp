@@ -91,8 +91,7 @@ makeContext(const cuda::CudaProgram &program, int64_t rows) {
       cuda::resolveLimits(program, wanted);
   if (!limits)
     return limits.status();
-  Expected<cuda::MemoryPlan> plan =
-      cuda::MemoryPlan::make(program, *limits, /*spanFloats=*/0);
+  Expected<cuda::MemoryPlan> plan = cuda::MemoryPlan::make(program, *limits);
   if (!plan)
     return plan.status();
   cuda::GraphContext context;

@@ -185,8 +185,7 @@ GpuChoice::memoryNeed(const ProgramDescriptor &descriptor,
       cuda::resolveLimits(program, limits);
   if (!resolved)
     return resolved.status();
-  Expected<cuda::MemoryPlan> plan =
-      cuda::MemoryPlan::make(program, *resolved, 0);
+  Expected<cuda::MemoryPlan> plan = cuda::MemoryPlan::make(program, *resolved);
   if (!plan)
     return plan.status();
   return cuda::MemoryNeed(*plan);

@@ -146,7 +146,6 @@ TEST_F(StepLaunchesTest, OneRow) {
           "6 rows_concat* ()  0 0",
           "7 sluice_append_cache (keys and values)  0 0",
           "8 sluice_attend_f16_64 (attention)  0 0",
-          "8 sluice_attend_combine (attention)  0 0",
           "9 sluice_operand_rows (operand of ffn_gate+ffn_up)  0 0",
           "10 sluice_linear_q8_0_8 (ffn_gate+ffn_up, silu) ffn_gate+ffn_up "
           "69632 0",
@@ -168,8 +167,7 @@ TEST_F(StepLaunchesTest, RowsOfPrompts) {
     if (launch.purpose == "attention")
       nodes.push_back(launch.node);
   EXPECT_THAT(nodes, testing::ElementsAre("sluice_attend_tile_f16_64",
-                                          "sluice_attend_f16_64",
-                                          "sluice_attend_combine"));
+                                          "sluice_attend_f16_64"));
   EXPECT_EQ(many->size(), few->size() + 1);
   EXPECT_EQ(many->back().work, few->back().work);
   // A row of the table is read for each row of the step, and each weight once.

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Chooses how many blocks the attention kernels have. This concerns the kernels
-// that go over the rows that are in no tile, and over the spans of those rows
-// (kernels/CacheABI.h). The choice changes no bit of a result.
+// Chooses how many blocks attention has for the rows that are in no tile, and
+// for the spans of those rows (kernels/CacheABI.h). The choice changes no bit
+// of a result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,10 +29,10 @@ struct AttendSize {
   bool hasTiles = false;   ///< whether another kernel computes chunks, in tiles
 };
 
+/// The blocks of sluice_attend_<kind>_<dim>.
 struct AttendGrid {
-  int64_t spanRows = 1;    ///< blocks of sluice_attend_<kind>_<dim> over rows
-  int64_t spanShares = 1;  ///< blocks of the same kernel over a row's spans
-  int64_t combineRows = 1; ///< blocks of sluice_attend_combine over rows
+  int64_t spanRows = 1;   ///< over rows
+  int64_t spanShares = 1; ///< over a row's spans
 };
 
 /// Returns how many blocks attention has. Usually each row has blocks of its
@@ -48,8 +48,6 @@ struct AttendGrid {
 constexpr AttendGrid attendGrid(const AttendSize &size,
                                 int64_t multiprocessors) {
   constexpr int64_t rounds = 4;
-  // Blocks for each multiprocessor. A block needs few of its resources.
-  constexpr int64_t combineBlocks = 32;
   // The blocks of a row whose spans are not shared.
   const int64_t each =
       size.kvHeads *
@@ -58,16 +56,13 @@ constexpr AttendGrid attendGrid(const AttendSize &size,
   const int64_t maxShares =
       std::max(divideUp(size.spansPerRow, attendWarps(size.dim)), 1);
   AttendGrid grid;
-  grid.spanRows = grid.combineRows = size.rows;
+  grid.spanRows = size.rows;
   grid.spanShares = 2 * multiprocessors / (size.rows * each);
   if (size.hasTiles && size.rows * each > rounds * places) {
     grid.spanRows = std::clamp<int64_t>(places / each, 1, size.rows);
     grid.spanShares = rounds;
   }
   grid.spanShares = std::clamp<int64_t>(grid.spanShares, 1, maxShares);
-  if (size.hasTiles)
-    grid.combineRows = std::clamp<int64_t>(
-        combineBlocks * multiprocessors / size.heads, 1, size.rows);
   return grid;
 }
 

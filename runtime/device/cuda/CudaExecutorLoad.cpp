@@ -122,23 +122,17 @@ Status CudaExecutor::State::plan(const CudaExecutorLimits &limits) {
   context.limits = limits;
   context.multiprocessors = device->properties().multiprocessors;
   context.sharedBytes = device->properties().sharedBytes;
-  // The program's graphs say how much memory attention needs.
-  Expected<MemoryPlan> first = MemoryPlan::make(program, limits, 0);
-  if (!first)
-    return first.status();
-  context.plan = first.take();
-  int64_t spanFloats = 0, kernelCount = 0;
-  for (int64_t rows : bucketsOf(limits.rows)) {
-    StepGraph counted(context, rows);
-    SLUICE_RETURN_IF_ERROR(counted.build());
-    spanFloats = std::max(spanFloats, counted.spanFloats);
-    kernelCount += counted.kernelCount;
-  }
-  context.slopes.clear();
-  Expected<MemoryPlan> planned = MemoryPlan::make(program, limits, spanFloats);
+  Expected<MemoryPlan> planned = MemoryPlan::make(program, limits);
   if (!planned)
     return planned.status();
   context.plan = planned.take();
+  int64_t kernelCount = 0;
+  for (int64_t rows : bucketsOf(limits.rows)) {
+    StepGraph counted(context, rows);
+    SLUICE_RETURN_IF_ERROR(counted.build());
+    kernelCount += counted.kernelCount;
+  }
+  context.slopes.clear();
   context.plan.graphBytes = graphReserve(kernelCount);
   context.plan.codeBytes =
       codeReserve(program, device->properties(), context.plan.denseRoom);

@@ -415,7 +415,6 @@ void TaskAppender::appendAttention(AttendArguments &arguments, int32_t dim) {
       std::string(nameOf(graph.context.limits.cacheKind)) + "_" +
       std::to_string(dim);
   const auto threads = static_cast<uint32_t>(attendThreads(dim));
-  const auto heads = static_cast<uint32_t>(arguments.heads);
   const auto kvHeads = static_cast<uint32_t>(arguments.kvHeads);
   if (arguments.skipChunks)
     graph.append("sluice_attend_tile_" + suffix,
@@ -432,10 +431,6 @@ void TaskAppender::appendAttention(AttendArguments &arguments, int32_t dim) {
       {static_cast<uint32_t>(grid.spanRows * divideUp(group, warpPairs)),
        static_cast<uint32_t>(grid.spanShares), kvHeads},
       threads, static_cast<uint32_t>(attendSharedBytes(dim)), arguments);
-  graph.append("sluice_attend_combine",
-               {static_cast<uint32_t>(grid.combineRows), heads, 1},
-               static_cast<uint32_t>(combineThreads(dim)),
-               static_cast<uint32_t>(combineSharedBytes(dim)), arguments);
 }
 
 void TaskAppender::append(const AttendTask &task) {
@@ -446,8 +441,6 @@ void TaskAppender::append(const AttendTask &task) {
     return failWith("attention of ", attention.heads,
                     " heads; kernels have up to ", maxAttendHeads);
   const int32_t dim = cacheDim(static_cast<int32_t>(shape.headDim));
-  graph.spanFloats =
-      std::max<int64_t>(graph.spanFloats, attention.heads * spanFloats(dim));
   // The whole context is the widest window.
   const int64_t context = graph.context.limits.contextLength;
   AttendArguments arguments = {};
@@ -459,6 +452,7 @@ void TaskAppender::append(const AttendTask &task) {
   arguments.partials = inArena<float>(memory.spans);
   arguments.spanPlaces =
       graph.pointer<int32_t>(graph.table(graph.layout.spanPlaces));
+  arguments.tickets = inArena<uint32_t>(memory.tickets);
   arguments.placeCount = memory.spanPlaces;
   arguments.heads = static_cast<int32_t>(attention.heads);
   arguments.kvHeads = static_cast<int32_t>(shape.kvHeads);

@@ -85,6 +85,34 @@ LinearRoom linearRoom(const CudaProgram &program,
   return room;
 }
 
+/// The memory that the attention of all layers shares: a row's partial results
+/// in one span, and tickets, of the largest.
+struct AttendRoom {
+  uint64_t spanFloats = 0;
+  uint64_t tickets = 0;
+};
+
+AttendRoom attendRoom(const CudaProgram &program,
+                      const CudaExecutorLimits &limits) {
+  AttendRoom room;
+  for (const device::StepTask &task : program.step.tasks) {
+    const auto *attend = std::get_if<device::AttendTask>(&task);
+    if (!attend)
+      continue;
+    const device::CacheShape &cache = program.caches[size_t(attend->cache)];
+    const auto heads = static_cast<int32_t>(
+        program.step.attentions[size_t(attend->attention)].heads);
+    const int32_t dim = cacheDim(static_cast<int32_t>(cache.headDim));
+    room.spanFloats =
+        std::max(room.spanFloats, uint64_t(heads) * uint64_t(spanFloats(dim)));
+    room.tickets =
+        std::max(room.tickets,
+                 uint64_t(attendTickets(
+                     heads, static_cast<int32_t>(cache.kvHeads), limits.rows)));
+  }
+  return room;
+}
+
 void planWeights(const CudaProgram &program, const CudaExecutorLimits &limits,
                  Planner &planner, MemoryPlan &plan) {
   for (const CudaWeight &weight : program.weights) {
@@ -109,8 +137,9 @@ void planWeights(const CudaProgram &program, const CudaExecutorLimits &limits,
 }
 
 void planStep(const CudaProgram &program, const CudaExecutorLimits &limits,
-              int64_t spanFloats, Planner &planner, MemoryPlan &plan) {
-  LinearRoom room = linearRoom(program, limits);
+              Planner &planner, MemoryPlan &plan) {
+  const LinearRoom linear = linearRoom(program, limits);
+  const AttendRoom attend = attendRoom(program, limits);
   uint64_t before = planner.end;
   plan.values = planner.take(uint64_t(paddedCapacity(limits.rows)),
                              uint64_t(program.rowFloats) * sizeof(float));
@@ -118,8 +147,9 @@ void planStep(const CudaProgram &program, const CudaExecutorLimits &limits,
   // the capacity of a graph.
   planner.take(uint64_t(paddedCapacity(limits.outputs)),
                uint64_t(program.outputFloats) * sizeof(float));
-  plan.partials = planner.take(room.partialFloats, sizeof(float));
-  plan.ticketBytes = room.tickets * sizeof(uint32_t);
+  plan.partials = planner.take(linear.partialFloats, sizeof(float));
+  plan.ticketBytes =
+      std::max(linear.tickets, attend.tickets) * sizeof(uint32_t);
   plan.tickets = planner.take(plan.ticketBytes);
   plan.denseRoom = denseRoom(program, limits);
   plan.dense = planner.take(plan.denseRoom.weightBytes);
@@ -127,7 +157,7 @@ void planStep(const CudaProgram &program, const CudaExecutorLimits &limits,
   plan.workspace = planner.take(plan.denseRoom.workspaceBytes);
   plan.spansPerRow = static_cast<int32_t>(
       (limits.contextLength + spanTokens - 1) / spanTokens);
-  uint64_t spanBytes = uint64_t(spanFloats) * sizeof(float);
+  const uint64_t spanBytes = attend.spanFloats * sizeof(float);
   plan.spanPlaces = static_cast<int32_t>(
       std::min<uint64_t>(uint64_t(limits.rows) * uint64_t(plan.spansPerRow),
                          maxSpanBytes / std::max<uint64_t>(1, spanBytes)));
@@ -181,8 +211,7 @@ int64_t layerPageBytes(const device::CacheShape &shape, CacheKind kind) {
 }
 
 Expected<MemoryPlan> MemoryPlan::make(const CudaProgram &program,
-                                      const CudaExecutorLimits &limits,
-                                      int64_t spanFloats) {
+                                      const CudaExecutorLimits &limits) {
   MemoryPlan plan;
   Planner planner;
   planWeights(program, limits, planner, plan);
@@ -193,7 +222,7 @@ Expected<MemoryPlan> MemoryPlan::make(const CudaProgram &program,
                      uint64_t(layerPageBytes(shape, limits.cacheKind))));
   plan.layerPages = planner.take(program.caches.size(), sizeof(LayerPages));
   plan.cacheBytes = planner.end - plan.weightBytes;
-  planStep(program, limits, spanFloats, planner, plan);
+  planStep(program, limits, planner, plan);
   plan.bytes = planner.end;
   if (planner.overflowed)
     return failure("GPU memory: more is needed than can be addressed");

@@ -62,15 +62,12 @@ struct MemoryNeed {
 
 /// Offsets from the start of the arena, aligned to 256 bytes.
 struct MemoryPlan : MemoryNeed {
-  /// Plans the arena. `spanFloats` is the size of a row's partial results of
-  /// attention in one span, the maximum over the layers
-  /// (StepGraph::spanFloats). If the program's tasks find no tokens
+  /// Plans the arena. If the program's tasks find no tokens
   /// (StepPlan::findsTokens()), only logits are made for outputs, and there is
   /// no room for tokens and candidates. Errors: sizes that overflow;
   /// resolveLimits() has checked all else.
   static Expected<MemoryPlan> make(const CudaProgram &program,
-                                   const CudaExecutorLimits &limits,
-                                   int64_t spanFloats);
+                                   const CudaExecutorLimits &limits);
 
   std::vector<uint64_t> weights; ///< of each weight; tied ones have the same
   std::vector<uint64_t> ropes;   ///< [contextLength][rotary] floats each
@@ -78,7 +75,7 @@ struct MemoryPlan : MemoryNeed {
   uint64_t layerPages = 0;       ///< a LayerPages for each layer
   uint64_t values = 0;           ///< the values of a step
   uint64_t partials = 0;         ///< partial sums of the linear kernels
-  uint64_t tickets = 0;
+  uint64_t tickets = 0;          ///< of the linear kernels, and of attention
   uint64_t dense = 0, sums = 0, workspace = 0; ///< sized by denseRoom
   uint64_t spans = 0;                          ///< partial results of attention
   uint64_t slopes = 0;

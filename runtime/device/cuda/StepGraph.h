@@ -86,9 +86,6 @@ struct StepGraph {
   int32_t checkpoints = 0;
   /// The checkpoints before the outputs got their final numbers.
   int32_t checkpointsBeforeOutputs = 0;
-  /// The maximum over the layers of the floats of a row's partial results in
-  /// one span of attention.
-  int64_t spanFloats = 0;
   /// The tile sizes of attention, each once. They count only if all layers
   /// compute chunks in tiles.
   std::vector<int32_t> tileRows;

@@ -101,11 +101,6 @@ void addNodes(Lab &lab, const AttendShape &shape, const AttendArguments &attend,
       {static_cast<uint32_t>(grid.spanRows * divideUp(group, warpPairs)),
        static_cast<uint32_t>(grid.spanShares), kvHeads},
       attendThreads(dim), attendSharedBytes(dim), attend));
-  nodes.push_back(lab.node("sluice_attend_combine",
-                           {static_cast<uint32_t>(grid.combineRows),
-                            static_cast<uint32_t>(shape.heads)},
-                           combineThreads(dim), combineSharedBytes(dim),
-                           attend));
 }
 
 } // namespace
@@ -133,6 +128,10 @@ KernelCase bench::makeAttend(Lab &lab, const AttendShape &shape,
   attend.spanPlaces =
       pointer<int32_t>(lab.upload(std::span<const int32_t>(places)));
   attend.placeCount = shape.isPrompt ? 0 : shape.rows * spans;
+  attend.tickets =
+      pointer<uint32_t>(lab.zeros(static_cast<size_t>(attendTickets(
+                                      shape.heads, shape.kvHeads, shape.rows)) *
+                                  sizeof(uint32_t)));
   attend.partials = pointer<float>(
       lab.allocate(4 * attendPartialFloats(dim, shape.heads, shape.rows,
                                            attend.placeCount)));

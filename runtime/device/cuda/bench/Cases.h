@@ -59,7 +59,7 @@ struct AttendShape {
   int32_t context = 0;   ///< that the last row sees
 };
 std::string_view kindName(CacheKind kind);
-/// Makes a case of sluice_attend_* and sluice_attend_combine, for prompts with
+/// Makes a case of sluice_attend_*, for prompts with
 /// sluice_attend_tile_* before them.
 KernelCase makeAttend(Lab &lab, const AttendShape &shape, Footprint footprint);
 

@@ -46,15 +46,14 @@ std::span<const SluiceEmulatedKernel> emulator::runtimeKernels() {
       SLUICE_FOR_EACH_LINEAR(SLUICE_LINEAR_LINE) SLUICE_FOR_EACH_LINEAR_TILE(
           SLUICE_LINEAR_TILE_LINE) SLUICE_FOR_EACH_ATTEND(SLUICE_ATTEND_LINE)
           SLUICE_FOR_EACH_DENSE_WEIGHT(SLUICE_DENSE_WEIGHT_LINE)
-              SLUICE_FOR_EACH_DENSE_RESULTS(SLUICE_DENSE_RESULTS_LINE) SLUICE_FOR_EACH_EMBED(
-                  SLUICE_EMBED_LINE) SLUICE_FOR_EACH_RANDOM(SLUICE_RANDOM_LINE)
-                  SLUICE_FOR_EACH_RANDOM_E4M3_OF(SLUICE_RANDOM_E4M3_OF_LINE)
-                      SLUICE_KERNEL_LINE(
-                          sluice_operand_rows,
-                          OperandArguments) SLUICE_KERNEL_LINE(sluice_append_cache,
-                                                               AppendArguments)
-                          SLUICE_KERNEL_LINE(sluice_attend_combine,
-                                             AttendArguments)
+              SLUICE_FOR_EACH_DENSE_RESULTS(SLUICE_DENSE_RESULTS_LINE)
+                  SLUICE_FOR_EACH_EMBED(SLUICE_EMBED_LINE) SLUICE_FOR_EACH_RANDOM(
+                      SLUICE_RANDOM_LINE)
+                      SLUICE_FOR_EACH_RANDOM_E4M3_OF(SLUICE_RANDOM_E4M3_OF_LINE)
+                          SLUICE_KERNEL_LINE(
+                              sluice_operand_rows,
+                              OperandArguments) SLUICE_KERNEL_LINE(sluice_append_cache,
+                                                                   AppendArguments)
                               SLUICE_KERNEL_LINE(sluice_compact,
                                                  CompactArguments)
                                   SLUICE_KERNEL_LINE(sluice_move_values,

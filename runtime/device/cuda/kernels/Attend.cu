@@ -21,8 +21,3 @@ using namespace sluice::cuda;
     attendTile<CacheKind::kind, dim>(arguments);                               \
   }
 SLUICE_FOR_EACH_ATTEND(SLUICE_ATTEND)
-
-extern "C" SLUICE_KERNEL(maxCombineThreads)
-    sluice_attend_combine(const AttendArguments arguments) {
-  attendCombine(arguments);
-}

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // If there are few rows, each span of the cache has a warp, so that the whole
-// chip reads a long sequence. The results of the spans go to memory, and a
-// second kernel merges them. For prompts, each tile of rows has a block, whose
-// warps share what they read and merge the spans as they go. The spans and the
-// merging are the same in both.
+// chip reads a long sequence. The results of the spans go to memory, and the
+// last of the blocks that share a row merges them. For prompts, each tile of
+// rows has a block, whose warps share what they read and merge the spans as
+// they go. The spans and the merging are the same in both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -170,7 +170,7 @@ private:
       if (isSplit)
         partial += span * spanFloats(dim);
       SpanMerge merge(isFirst ? minusInfinity() : maximum[half],
-                  attention.maximum[half]);
+                      attention.maximum[half]);
       maximum[half] = merge.maximum;
       sum[half] = merge.of(isFirst ? 0 : sum[half], spanSum);
       if (isSplit)
@@ -203,12 +203,17 @@ private:
   }
 };
 
+/// Returns the first of the block's heads within their group.
+SLUICE_DEVICE int32_t firstHeadOf(const AttendArguments &arg) {
+  const int32_t tilesOfHeads = divideUp(arg.heads / arg.kvHeads, warpPairs);
+  return int32_t(blockX()) % tilesOfHeads * warpPairs;
+}
+
 /// Computes the warp's part of a row's spans. The warp has shared memory of its
 /// own, and add() ends with a barrier. After it no lane reads what the pages of
 /// the next row overwrite.
 template <CacheKind kind, int dim>
-SLUICE_DEVICE void attendRow(const AttendArguments &arg, int32_t row,
-                             int32_t firstHead) {
+SLUICE_DEVICE void attendRow(const AttendArguments &arg, int32_t row) {
   const Pair any = pairOf(arg, row, 0);
   const bool isSplit = arg.spanPlaces[row] >= 0;
   const int32_t part =
@@ -218,7 +223,174 @@ SLUICE_DEVICE void attendRow(const AttendArguments &arg, int32_t row,
   if (span > any.last / spanTokens || (!isSplit && part > 0))
     return;
   SpanWarp<kind, dim> warp(arg, row, any, SpanWarp<kind, dim>::shared());
-  warp.run(span, isSplit ? int32_t(gridY()) * attendWarps(dim) : 1, firstHead);
+  warp.run(span, isSplit ? int32_t(gridY()) * attendWarps(dim) : 1,
+           firstHeadOf(arg));
+}
+
+/// Adds 0, since the sign of a zero depends on the number of merges.
+SLUICE_DEVICE float outputOf(float acc, float sum) { return acc / sum + 0.0f; }
+
+/// The weights by which the spans of a pair are merged, 32 spans at a time, one
+/// a lane: how much of the spans before stays at each span, and how much of the
+/// span is added. A maximum is the same in any order, so the result of one
+/// merge after another is known at once.
+class MergeWeights {
+public:
+  float keep, take, sum; ///< of the lane's span
+
+  /// Sets the weights. `maximum` and `spanSum` belong to the lane's span; they
+  /// are minus infinity and 0 if there is none. The whole warp calls it for
+  /// ascending spans.
+  SLUICE_MEMBER void set(float maximum, float spanSum) {
+    float upTo = maximum; // over the spans of these up to this one
+#pragma unroll
+    for (uint32_t distance = 1; distance < 32; distance *= 2) {
+      float other = shuffleFrom(upTo, laneIndex() - distance);
+      if (laneIndex() >= distance && other > upTo)
+        upTo = other;
+    }
+    float before = shuffleFrom(upTo, laneIndex() - 1);
+    before = laneIndex() == 0 || last > before ? last : before;
+    SpanMerge merge(before, maximum);
+    keep = merge.keep;
+    take = merge.take;
+    sum = spanSum * merge.take;
+    float all = shuffleFrom(upTo, 31);
+    last = all > last ? all : last;
+  }
+
+private:
+  float last = minusInfinity(); ///< over all spans so far
+};
+
+/// Merges the spans of a pair in one warp, which may be those of other blocks.
+template <int dim> class PairMerge {
+  static constexpr int vectors = dim > 128 ? dim / 128 : 1;
+  static constexpr int32_t floats = spanFloats(dim);
+  static constexpr int32_t together = 8; ///< spans whose loads are in flight
+
+public:
+  SLUICE_MEMBER PairMerge(const AttendArguments &arguments, const Pair &pair)
+      : arg(arguments), pair(pair) {}
+
+  SLUICE_MEMBER void run() {
+    const int32_t place = arg.spanPlaces[pair.row];
+    const float *partials = partialsOf(arg, pair, place);
+    int32_t count = 1;
+    if (place >= 0) {
+      int32_t first = pair.first / spanTokens;
+      partials += int64_t(first) * floats;
+      count = pair.last / spanTokens - first + 1;
+    }
+    for (int32_t begin = 0; begin < count; begin += 32) {
+      const int32_t here = count - begin < 32 ? count - begin : 32;
+      setWeights(partials + int64_t(begin) * floats, here);
+      for (int32_t i = 0; i < here; i += together)
+        addSpans(partials + int64_t(begin + i) * floats, i, here);
+    }
+    store();
+  }
+
+private:
+  const AttendArguments &arg;
+  const Pair &pair;
+  MergeWeights weights;
+  float sum = 0;
+  float acc[vectors][4] = {};
+
+  /// Returns the first of the four numbers of the lane's vector `i`, which is
+  /// beyond the last for some lanes if the dimension is below 128.
+  SLUICE_MEMBER static int32_t numberOf(int i) {
+    return (i * 32 + int32_t(laneIndex())) * 4;
+  }
+
+  SLUICE_MEMBER void setWeights(const float *partials, int32_t here) {
+    float maximum = minusInfinity(), spanSum = 0;
+    if (int32_t(laneIndex()) < here) {
+      Vector4 head = loadL2(partials + int64_t(laneIndex()) * floats);
+      maximum = floatOfBits(head.word[0]);
+      spanSum = floatOfBits(head.word[1]);
+    }
+    weights.set(maximum, spanSum);
+  }
+
+  /// Adds the spans `begin` and up to `together` - 1 after it, of the `here`
+  /// spans that have weights. All loads are in flight before the first number
+  /// is used.
+  SLUICE_MEMBER void addSpans(const float *partials, int32_t begin,
+                              int32_t here) {
+    Vector4 value[together][vectors] = {};
+#pragma unroll
+    for (int32_t j = 0; j < together; ++j)
+#pragma unroll
+      for (int i = 0; i < vectors; ++i)
+        if (begin + j < here && numberOf(i) < dim)
+          value[j][i] =
+              loadL2(partials + int64_t(j) * floats + 4 + numberOf(i));
+#pragma unroll
+    for (int32_t j = 0; j < together; ++j) {
+      if (begin + j >= here)
+        break;
+      const auto lane = uint32_t(begin + j);
+      const float keep = shuffleFrom(weights.keep, lane);
+      const float take = shuffleFrom(weights.take, lane);
+      sum = multiplyAdd(sum, keep, shuffleFrom(weights.sum, lane));
+#pragma unroll
+      for (int i = 0; i < vectors; ++i)
+#pragma unroll
+        for (int k = 0; k < 4; ++k)
+          acc[i][k] = multiplyAdd(acc[i][k], keep,
+                                  floatOfBits(value[j][i].word[k]) * take);
+    }
+  }
+
+  SLUICE_MEMBER void store() const {
+    float *out =
+        arg.out + (int64_t(pair.row) * arg.heads + pair.head) * arg.headDim;
+#pragma unroll
+    for (int i = 0; i < vectors; ++i)
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        if (numberOf(i) + k < arg.headDim)
+          out[numberOf(i) + k] = outputOf(acc[i][k], sum);
+  }
+};
+
+/// Returns whether this is the last of the blocks that share the spans of the
+/// row and its 16 heads. What the blocks have written is then visible to all of
+/// its threads. The whole block calls it.
+template <int dim>
+SLUICE_DEVICE bool isLastOfRow(const AttendArguments &arg, int32_t row) {
+  syncThreads();
+  if (gridY() == 1)
+    return true;
+  auto *ticket =
+      reinterpret_cast<uint32_t *>(sharedMemory() + attendPageBytes(dim));
+  if (threadIndex() == 0) {
+    const int32_t tilesOfHeads = divideUp(arg.heads / arg.kvHeads, warpPairs);
+    uint32_t *counter = arg.tickets +
+                        (int64_t(row) * arg.kvHeads + blockZ()) * tilesOfHeads +
+                        int32_t(blockX()) % tilesOfHeads;
+    *ticket = takeTicket(counter);
+    // Resets the ticket for the next kernel.
+    if (*ticket == gridY() - 1)
+      *counter = 0;
+  }
+  syncThreads();
+  return *ticket == gridY() - 1;
+}
+
+/// Merges the spans of a row and the block's heads, a head in each warp.
+template <int dim>
+SLUICE_DEVICE void mergeRow(const AttendArguments &arg, int32_t row) {
+  const int32_t group = arg.heads / arg.kvHeads;
+  const int32_t firstHead = firstHeadOf(arg);
+  const int32_t end =
+      group < firstHead + warpPairs ? group : firstHead + warpPairs;
+  for (int32_t head = firstHead + int32_t(warpIndex()); head < end;
+       head += attendWarps(dim))
+    PairMerge<dim>(arg, pairOf(arg, row, int32_t(blockZ()) * group + head))
+        .run();
 }
 
 /// sluice_attend_<kind>_<dim>.
@@ -232,117 +404,9 @@ SLUICE_DEVICE void attendSpans(const AttendArguments &arg) {
     row = nextRow(arg, row, step);
     if (row < 0)
       return;
-    attendRow<kind, dim>(arg, row,
-                         int32_t(blockX()) % tilesOfHeads * warpPairs);
-  }
-}
-
-/// Adds 0, since the sign of a zero depends on the number of merges.
-SLUICE_DEVICE float outputOf(float acc, float sum) { return acc / sum + 0.0f; }
-
-/// The weights by which a row's spans are merged, for as many spans at a time
-/// as the block has threads: how much of the spans before stays at each span,
-/// and how much of the span is added. Each thread has one span; all threads
-/// come together. A maximum is the same in any order, so the result of one
-/// merge after another is known at once.
-class CombineWeights {
-public:
-  float *keep, *take, *sums; ///< [span], in shared memory
-
-  SLUICE_MEMBER explicit CombineWeights(int32_t threads)
-      : keep(reinterpret_cast<float *>(sharedMemory())), take(keep + threads),
-        sums(take + threads), warpMaxima(sums + threads), warps(threads / 32) {}
-
-  /// Sets the weights. `maximum` and `sum` belong to the thread's span; they
-  /// are minus infinity and 0 if there is none. The weights are written between
-  /// two barriers, so a thread may call it again, also for another pair, as
-  /// soon as it has read the last weights.
-  SLUICE_MEMBER void set(float maximum, float sum) {
-    float upTo = maximum; // over the warp's spans up to this one
-#pragma unroll
-    for (uint32_t distance = 1; distance < 32; distance *= 2) {
-      float other = shuffleFrom(upTo, laneIndex() - distance);
-      if (laneIndex() >= distance && other > upTo)
-        upTo = other;
-    }
-    if (laneIndex() == 31)
-      warpMaxima[warpIndex()] = upTo;
-    float before = shuffleFrom(upTo, laneIndex() - 1);
-    before = laneIndex() == 0 ? minusInfinity() : before;
-    syncThreads();
-    for (int32_t warp = 0; warp < warps; ++warp) {
-      float other = warpMaxima[warp];
-      if (warp < int32_t(warpIndex()) && other > before)
-        before = other;
-      total = other > total ? other : total;
-    }
-    before = last > before ? last : before;
-    last = total;
-    SpanMerge merge(before, maximum);
-    keep[threadIndex()] = merge.keep;
-    take[threadIndex()] = merge.take;
-    sums[threadIndex()] = sum * merge.take;
-    syncThreads();
-  }
-
-private:
-  float *warpMaxima;
-  int32_t warps;
-  float last = minusInfinity();  ///< over the spans before these
-  float total = minusInfinity(); ///< over all spans so far
-};
-
-/// Merges the spans of a pair. The whole block calls it.
-SLUICE_DEVICE void combinePair(const AttendArguments &arg, const Pair &pair) {
-  const int32_t dim = cacheDim(arg.headDim), threads = combineThreads(dim);
-  const auto d = int32_t(threadIndex());
-  const int32_t floats = spanFloats(dim);
-  const int32_t place = arg.spanPlaces[pair.row];
-  const float *partials = partialsOf(arg, pair, place);
-  int32_t count = 1;
-  if (place >= 0) {
-    int32_t first = pair.first / spanTokens;
-    partials += int64_t(first) * floats;
-    count = pair.last / spanTokens - first + 1;
-  }
-  CombineWeights weights(threads);
-  float sum = 0, acc = 0;
-  for (int32_t begin = 0; begin < count; begin += threads) {
-    const int32_t here = count - begin < threads ? count - begin : threads;
-    const float *from = partials + int64_t(begin) * floats;
-    const float *mine = from + int64_t(d) * floats;
-    weights.set(d < here ? mine[0] : minusInfinity(), d < here ? mine[1] : 0);
-    constexpr int32_t together = 8; // loads in flight
-    for (int32_t i = 0; i < here; i += together) {
-      float value[together];
-#pragma unroll
-      for (int32_t j = 0; j < together; ++j)
-        value[j] = i + j < here ? from[int64_t(i + j) * floats + 4 + d] : 0;
-#pragma unroll
-      for (int32_t j = 0; j < together; ++j) {
-        if (i + j >= here)
-          break;
-        sum = multiplyAdd(sum, weights.keep[i + j], weights.sums[i + j]);
-        acc = multiplyAdd(acc, weights.keep[i + j],
-                          value[j] * weights.take[i + j]);
-      }
-    }
-  }
-  if (d < arg.headDim)
-    arg.out[(int64_t(pair.row) * arg.heads + pair.head) * arg.headDim + d] =
-        outputOf(acc, sum);
-}
-
-/// sluice_attend_combine.
-SLUICE_DEVICE void attendCombine(const AttendArguments &arg) {
-  launchDependents();
-  waitForPrior();
-  const auto step = int32_t(gridX());
-  for (auto row = int32_t(blockX());; row += step) {
-    row = nextRow(arg, row, step);
-    if (row < 0)
-      return;
-    combinePair(arg, pairOf(arg, row, int32_t(blockY())));
+    attendRow<kind, dim>(arg, row);
+    if (isLastOfRow<dim>(arg, row))
+      mergeRow<dim>(arg, row);
   }
 }
 

@@ -139,11 +139,17 @@ constexpr int32_t attendResidentBlocks(int32_t dim) {
 /// and 16 bytes of padding so that eight rows lie in different banks.
 constexpr int32_t sharedRowBytes(int32_t dim) { return 2 * dim + 16; }
 
-/// Shared memory of sluice_attend_<kind>_<dim>: for each warp the keys and the
-/// values of a page, and queries. For a dim above 64 it exceeds 48 KiB, which
-/// the host allows for the kernel.
-constexpr int32_t attendSharedBytes(int32_t dim) {
+/// Bytes of the keys and the values of a page, and of queries, of all warps of
+/// a block.
+constexpr int32_t attendPageBytes(int32_t dim) {
   return attendWarps(dim) * (2 * pageTokens + warpPairs) * sharedRowBytes(dim);
+}
+
+/// Shared memory of sluice_attend_<kind>_<dim>: pages and queries, and a
+/// ticket. For a dim above 64 it exceeds 48 KiB, which the host allows for the
+/// kernel.
+constexpr int32_t attendSharedBytes(int32_t dim) {
+  return attendPageBytes(dim) + 16;
 }
 
 /// Shared memory of sluice_attend_tile_<kind>_<dim>: one page for all warps,
@@ -167,27 +173,25 @@ constexpr int32_t tileSharedBytes(int32_t dim) {
 ///     M' = max(M, m); S = S * exp(M - M') + sum * exp(m - M'), A likewise
 ///   out = A / S
 ///
-/// Three kernels compute this, with the same bits:
+/// Two kernels compute this, with the same bits:
 ///
 /// - sluice_attend_<kind>_<dim>, with the kinds f16 bf16 e4m3, computes spans
 ///   in parallel and writes partial results. It has blocks of
 ///   attendThreads(dim), a grid (x * divideUp(group, 16), y, kvHeads) with any
 ///   x, y >= 1, and attendSharedBytes(dim). Block i * divideUp(group, 16) + j
 ///   computes the rows i, i + x and so on, and the heads from 16 * j on of each
-///   group. The y blocks share a row's spans.
-/// - sluice_attend_combine makes `out` of the partial results. It has blocks of
-///   combineThreads(dim), a grid (x, heads) with any x >= 1, whose x blocks
-///   share the rows in the same way, and combineSharedBytes(dim).
+///   group. The y blocks share a row's spans, and the last of them makes `out`
+///   of the partial results.
 /// - sluice_attend_tile_<kind>_<dim> is for prompts. It computes tiles that are
 ///   chunks, tileRows() rows of one sequence at consecutive positions, and
 ///   writes `out` itself. It has blocks of attendThreads(dim), a grid
 ///   (divideUp(rowCapacity, tileRows()), kvHeads), and tileSharedBytes(dim);
 ///   groups have at most maxTileGroup(dim) heads.
 ///
-/// If skipChunks is not 0, the first two kernels skip the chunks. It must be 0
-/// if a group has more than maxTileGroup(dim) heads. In each launch the kernels
-/// find the chunks anew from the rows that the step has then, so exactly one of
-/// them computes each row, whichever rows have left.
+/// If skipChunks is not 0, the first kernel skips the chunks. It must be 0 if a
+/// group has more than maxTileGroup(dim) heads. In each launch the kernels find
+/// the chunks anew from the rows that the step has then, so exactly one of them
+/// computes each row, whichever rows have left.
 ///
 /// The host bounds the memory for partial results: it says for each row where
 /// the places of its spans begin. A row without such places has one place, and
@@ -214,6 +218,9 @@ struct AttendArguments {
   /// 0 if one warp adds up all spans, which takes longer but reads no results
   /// of other warps. The bits are the same.
   const int32_t *spanPlaces;
+  /// If several blocks share a row's spans: attendTickets() tickets, which are
+  /// 0 before and after the launch.
+  uint32_t *tickets;
   int32_t placeCount;
   int32_t heads;
   int32_t kvHeads;
@@ -241,7 +248,13 @@ constexpr size_t attendPartialFloats(int32_t dim, int32_t heads,
   return places * size_t(heads) * size_t(spanFloats(dim));
 }
 
-/// The maximum of query heads, which is the maximum of a grid's y.
+/// Returns the tickets of a launch: one for each row and 16 heads of a group.
+constexpr int64_t attendTickets(int32_t heads, int32_t kvHeads,
+                                int64_t rowCapacity) {
+  return rowCapacity * kvHeads * divideUp(heads / kvHeads, warpPairs);
+}
+
+/// The maximum of query heads, so that the key heads fit into a grid's z.
 constexpr int32_t maxAttendHeads = 65535;
 
 /// The largest group of query heads that tiles support.
@@ -253,16 +266,6 @@ constexpr int32_t maxTileGroup(int32_t dim) {
 /// large.
 constexpr int32_t tileRows(int32_t dim, int32_t group) {
   return maxTileGroup(dim) / group;
-}
-
-/// Threads of sluice_attend_combine: one for each number of a head.
-constexpr int32_t combineThreads(int32_t dim) { return dim; }
-constexpr int32_t maxCombineThreads = 256;
-
-/// Shared memory of sluice_attend_combine: three numbers for each of as many
-/// spans as there are threads, and one number for each warp.
-constexpr int32_t combineSharedBytes(int32_t dim) {
-  return combineThreads(dim) * 3 * 4 + combineThreads(dim) / 32 * 4;
 }
 
 } // namespace sluice::cuda

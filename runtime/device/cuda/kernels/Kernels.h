@@ -68,10 +68,10 @@
 
 /// The names of all other kernels.
 #define SLUICE_OTHER_KERNELS                                                   \
-  "sluice_operand_rows", "sluice_append_cache", "sluice_attend_combine",       \
-      "sluice_compact", "sluice_move_values", "sluice_copy_pages",             \
-      "sluice_sum_parts", "sluice_join_columns", "sluice_read_alive",          \
-      "sluice_sample_search", "sluice_sample_merge", "sluice_mark"
+  "sluice_operand_rows", "sluice_append_cache", "sluice_compact",              \
+      "sluice_move_values", "sluice_copy_pages", "sluice_sum_parts",           \
+      "sluice_join_columns", "sluice_read_alive", "sluice_sample_search",      \
+      "sluice_sample_merge", "sluice_mark"
 
 #ifndef __CUDACC__
 extern "C" {
@@ -115,7 +115,6 @@ void sluice_read_alive(sluice::cuda::ReadAliveArguments arguments);
 void sluice_sample_search(sluice::cuda::SampleArguments arguments);
 void sluice_sample_merge(sluice::cuda::SampleArguments arguments);
 void sluice_append_cache(sluice::cuda::AppendArguments arguments);
-void sluice_attend_combine(sluice::cuda::AttendArguments arguments);
 #define SLUICE_DECLARE_ATTEND(kind, name, dim)                                 \
   void sluice_attend_##name##_##dim(sluice::cuda::AttendArguments arguments);  \
   void sluice_attend_tile_##name##_##dim(                                      \

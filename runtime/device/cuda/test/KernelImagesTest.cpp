@@ -114,8 +114,6 @@ int threadsOf(const std::string &name) {
     return embedThreads;
   if (has("_random_"))
     return randomThreads;
-  if (has("_attend_combine"))
-    return maxCombineThreads;
   if (has("_attend_")) {
     const int dim = std::stoi(name.substr(name.rfind('_') + 1));
     return attendThreads(dim) * (has("_tile_") ? 1 : attendResidentBlocks(dim));

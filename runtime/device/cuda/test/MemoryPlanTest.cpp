@@ -51,7 +51,7 @@ TEST(MemoryPlanTest, GraphsAreForPowersOfTwoAndTheLimit) {
 
 TEST(MemoryPlanTest, PlacesFollowEachOtherAndAreAligned) {
   CudaProgram program = tinyGraph(tiny());
-  MemoryPlan plan = MemoryPlan::make(program, someLimits(), 320).take();
+  MemoryPlan plan = MemoryPlan::make(program, someLimits()).take();
   std::vector<uint64_t> places = plan.weights;
   places.insert(places.end(), plan.ropes.begin(), plan.ropes.end());
   places.insert(places.end(), plan.caches.begin(), plan.caches.end());
@@ -72,17 +72,18 @@ TEST(MemoryPlanTest, PlacesFollowEachOtherAndAreAligned) {
             uint64_t(128 * program.rowFloats + 64 * program.outputFloats) * 4);
   // One span of 128 tokens.
   EXPECT_EQ(plan.spansPerRow, 1);
-  EXPECT_EQ(plan.slopes - plan.spans, (100u + 100) * 320 * 4);
+  // Four heads have partial results of 68 floats each.
+  EXPECT_EQ(plan.slopes - plan.spans, (100u + 100) * 4 * 68 * 4);
 }
 
 /// The program only gives logits.
 TEST(MemoryPlanTest, WhereNoTokensAreFoundThereIsNoRoomForThem) {
   CudaProgram program = tinyGraph(tiny());
-  MemoryPlan with = MemoryPlan::make(program, someLimits(), 320).take();
+  MemoryPlan with = MemoryPlan::make(program, someLimits()).take();
   ASSERT_TRUE(program.step.findsTokens());
   program.step.tasks.pop_back();
   ASSERT_FALSE(program.step.findsTokens());
-  MemoryPlan without = MemoryPlan::make(program, someLimits(), 320).take();
+  MemoryPlan without = MemoryPlan::make(program, someLimits()).take();
   EXPECT_EQ(with.tokenOutputs, 10);
   EXPECT_EQ(without.tokenOutputs, 0);
   EXPECT_EQ(without.decided, without.greedy);
@@ -94,18 +95,31 @@ TEST(MemoryPlanTest, PartialResultsOfAttentionAreBounded) {
   program.contextLength = 131072;
   CudaExecutorLimits limits = someLimits();
   limits.contextLength = 131072;
+  program.caches.assign(program.caches.size(), {8, 128});
+  for (device::PlannedAttention &attention : program.step.attentions)
+    attention.heads = 32;
   // 32 heads of 128 take 17 KB a span, so 256 MiB have room for 15887 spans.
-  MemoryPlan plan = MemoryPlan::make(program, limits, 32 * 132).take();
+  MemoryPlan plan = MemoryPlan::make(program, limits).take();
   EXPECT_EQ(plan.spansPerRow, 1024);
   EXPECT_EQ(plan.spanPlaces, 15887);
   EXPECT_EQ(plan.slopes - plan.spans, (15887u + 100) * 32 * 132 * 4);
 }
 
+/// Of groups of many heads, each 16 have a ticket.
+TEST(MemoryPlanTest, AttentionHasTicketsForItsRows) {
+  CudaProgram program = tinyGraph(tiny());
+  CudaExecutorLimits limits = someLimits();
+  program.caches.assign(program.caches.size(), {2, 128});
+  for (device::PlannedAttention &attention : program.step.attentions)
+    attention.heads = 80;
+  EXPECT_EQ(MemoryPlan::make(program, limits)->ticketBytes, 100u * 2 * 3 * 4);
+}
+
 TEST(MemoryPlanTest, APartnerHasNoPlaceOfItsOwn) {
   CudaProgram program = tinyGraph(tiny());
-  MemoryPlan before = MemoryPlan::make(program, someLimits(), 0).take();
+  MemoryPlan before = MemoryPlan::make(program, someLimits()).take();
   std::get<LinearWeight>(program.weights[5]).isPartner = true;
-  MemoryPlan after = MemoryPlan::make(program, someLimits(), 0).take();
+  MemoryPlan after = MemoryPlan::make(program, someLimits()).take();
   EXPECT_EQ(after.weights[6], after.weights[5]);
   EXPECT_LT(after.bytes, before.bytes);
 }
@@ -115,10 +129,10 @@ TEST(MemoryPlanTest, ATiedTableHasNoPlaceOfItsOwn) {
   CudaProgram program = tinyGraph(tiny());
   auto &table = std::get<TableWeight>(program.weights[0]);
   std::get<LinearWeight>(program.weights[3]).matrix = table.matrix;
-  MemoryPlan before = MemoryPlan::make(program, someLimits(), 0).take();
+  MemoryPlan before = MemoryPlan::make(program, someLimits()).take();
   EXPECT_NE(before.weights[0], before.weights[3]);
   table.tied = 3;
-  MemoryPlan after = MemoryPlan::make(program, someLimits(), 0).take();
+  MemoryPlan after = MemoryPlan::make(program, someLimits()).take();
   EXPECT_EQ(after.weights[0], after.weights[3]);
   EXPECT_EQ(before.weightBytes - after.weightBytes,
             (*layoutBytes(*weightSpec(tilesOf(table))) + 255) / 256 * 256);
@@ -131,7 +145,7 @@ TEST(MemoryPlanTest, TablesAreCountedAsTheyLieThere) {
   auto &table = std::get<TableWeight>(program.weights[0]);
   table.matrix = {table.matrix.data, Format::Q5_0, Format::Q5_0, 48, 64};
   EXPECT_EQ(tilesOf(table).matrix.format, Format::F32);
-  MemoryPlan plan = MemoryPlan::make(program, someLimits(), 0).take();
+  MemoryPlan plan = MemoryPlan::make(program, someLimits()).take();
   EXPECT_EQ(plan.weights[1] - plan.weights[0], 48u * 64 * 4);
 }
 
@@ -142,7 +156,7 @@ TEST(MemoryPlanTest, SizesThatOverflow) {
   limits.rows = 32768;
   limits.pages = int64_t{1} << 30;
   program.caches.assign(1 << 20, {65535, 256});
-  EXPECT_THAT(MemoryPlan::make(program, limits, 0).status().message(),
+  EXPECT_THAT(MemoryPlan::make(program, limits).status().message(),
               testing::HasSubstr("more is needed than can be addressed"));
 }
 

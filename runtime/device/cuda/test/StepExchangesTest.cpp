@@ -37,7 +37,7 @@ public:
     context.limits.rows = context.limits.outputs = rows;
     context.limits.pages = 8;
     context.limits.contextLength = 64;
-    context.plan = MemoryPlan::make(program, context.limits, 320).take();
+    context.plan = MemoryPlan::make(program, context.limits).take();
     context.arena = *device->allocate(context.plan.bytes + valueBytes);
     host = *device->allocateHost(256);
     context.alive = host.device;

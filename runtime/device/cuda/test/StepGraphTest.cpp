@@ -41,7 +41,7 @@ protected:
     context.limits.pages = 8;
     context.limits.contextLength = 100;
     context.limits.fastMathBatch = fastMathBatch;
-    context.plan = MemoryPlan::make(program, context.limits, 320).take();
+    context.plan = MemoryPlan::make(program, context.limits).take();
     context.arena = 1 << 20;
     context.kernels = isLaunched ? kernels.get() : nullptr;
     names.clear();
@@ -90,7 +90,7 @@ protected:
 TEST_F(StepGraphTest, OneRow) {
   std::vector<std::string> lines = build(cpu::TinyPart::Whole, 1);
   // The embedding, one layer, and the scores.
-  EXPECT_THAT(std::vector(lines.begin(), lines.begin() + 14),
+  EXPECT_THAT(std::vector(lines.begin(), lines.begin() + 13),
               testing::ElementsAre(
                   "sluice_embed_q8_0 1,1,1", "sluice_embed_f32 1,1,1",
                   "tiny_add 1,1,1", "sluice_operand_rows 1,1,1",
@@ -98,7 +98,7 @@ TEST_F(StepGraphTest, OneRow) {
                   "sluice_linear_bf16_8 1,1,1", "sluice_linear_f32_8 1,1,1",
                   "tiny_rotate_queries 1,1,1", "tiny_rotate_keys 1,1,1",
                   "sluice_append_cache 1,1,1", "sluice_attend_f16_64 1,1,2",
-                  "sluice_attend_combine 1,4,1", "sluice_operand_rows 1,1,1"));
+                  "sluice_operand_rows 1,1,1"));
   EXPECT_THAT(std::vector(lines.end() - 6, lines.end()),
               testing::ElementsAre(
                   "tiny_select 1,1,1", "sluice_operand_rows 1,1,1",
@@ -106,7 +106,6 @@ TEST_F(StepGraphTest, OneRow) {
                   "sluice_sample_search 1,1,1", "sluice_sample_merge 1,1,1"));
   EXPECT_EQ(graph->received, 0u);
   EXPECT_EQ(graph->checkpoints, 0);
-  EXPECT_EQ(graph->spanFloats, 4 * 68);
 }
 
 TEST_F(StepGraphTest, RowsChooseTheKernels) {
@@ -134,14 +133,12 @@ TEST_F(StepGraphTest, RowsChooseTheKernels) {
 TEST_F(StepGraphTest, LargeGraphsHaveFewBlocksForRowsInNoTile) {
   using testing::Contains;
   // 16 multiprocessors have four places each, so each kv head has 32; rows have
-  // one span. The combine kernel has 32 blocks a multiprocessor for four heads.
+  // one span.
   EXPECT_THAT(build(cpu::TinyPart::Whole, 128),
-              testing::AllOf(Contains("sluice_attend_f16_64 128,1,2"),
-                             Contains("sluice_attend_combine 128,4,1")));
+              Contains("sluice_attend_f16_64 128,1,2"));
   EXPECT_THAT(build(cpu::TinyPart::Whole, 256),
               testing::AllOf(Contains("sluice_attend_tile_f16_64 8,2,1"),
-                             Contains("sluice_attend_f16_64 32,1,2"),
-                             Contains("sluice_attend_combine 128,4,1")));
+                             Contains("sluice_attend_f16_64 32,1,2")));
 }
 
 /// Uses the shape of docs/RationaleCuda.md: a llama-8b on 132 multiprocessors.
@@ -150,7 +147,6 @@ TEST(AttendGridTest, BlocksOfARealShape) {
   AttendGrid grid = attendGrid(size, 132);
   EXPECT_EQ(grid.spanRows, 1);
   EXPECT_EQ(grid.spanShares, 16); // all spans of 8,192 positions
-  EXPECT_EQ(grid.combineRows, 1);
   // Some rows have one block each, with and without tiles.
   for (int64_t rows : {8, 16, 128}) {
     size.rows = rows;
@@ -158,14 +154,12 @@ TEST(AttendGridTest, BlocksOfARealShape) {
     grid = attendGrid(size, 132);
     EXPECT_EQ(grid.spanRows, rows);
     EXPECT_EQ(grid.spanShares, std::max<int64_t>(1, 33 / rows));
-    EXPECT_EQ(grid.combineRows, rows);
   }
   for (int64_t rows : {256, 2048}) {
     size.rows = rows;
     grid = attendGrid(size, 132);
     EXPECT_EQ(grid.spanRows * grid.spanShares * size.kvHeads, 1056);
     EXPECT_EQ(grid.spanShares, 4);
-    EXPECT_EQ(grid.combineRows * size.heads, 4224);
   }
   // Sequences of two spans do not need four blocks to share them.
   size.spansPerRow = 2;
@@ -173,12 +167,10 @@ TEST(AttendGridTest, BlocksOfARealShape) {
   // Without tiles these kernels compute every row.
   size.hasTiles = false;
   EXPECT_EQ(attendGrid(size, 132).spanRows, 2048);
-  EXPECT_EQ(attendGrid(size, 132).combineRows, 2048);
   // There are more heads than blocks.
   size = {256, 4096, 4096, 64, 8, true};
   grid = attendGrid(size, 16);
   EXPECT_EQ(grid.spanRows, 1);
-  EXPECT_EQ(grid.combineRows, 1);
 }
 
 /// Attention reads its tables where the host writes them.

@@ -36,8 +36,6 @@ constexpr struct {
     // The tensor units round the sums of a product in their own way after each
     // 16 features.
     {"sluice_linear_", 1e-4},
-    // The sums of spans are added up in f32.
-    {"sluice_attend_combine", 0},
     // Because of that, some probabilities round to another 16-bit number.
     {"sluice_attend_", 2e-3},
 };
@@ -116,6 +114,7 @@ constexpr Field attendFields[] = {
     SLUICE_FIELD(AttendArguments, alibiSlopes),
     SLUICE_FIELD(AttendArguments, partials),
     SLUICE_FIELD(AttendArguments, spanPlaces),
+    SLUICE_FIELD(AttendArguments, tickets),
 };
 constexpr Field pageCopyFields[] = {
     SLUICE_FIELD(PageCopyArguments, layers),
