@@ -115,8 +115,8 @@ static std::string formatWeights(uint64_t bytes) {
 static std::string nameProducts(const Lines &lines) {
   SmallVector<std::string> products;
   for (const Line &line : lines)
-    if (const StepLaunch &launch = line.any(); !launch.product.empty())
-      products.push_back(launch.product);
+    if (line.few && !line.few->product.empty())
+      products.push_back(line.few->product);
   return llvm::join(products, ", ");
 }
 

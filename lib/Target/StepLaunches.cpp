@@ -123,21 +123,29 @@ sluice::listLaunches(ModuleOp kernels, const ExecutableDescriptor &executable,
   cuda::StepGraph graph(*context, rows);
   std::vector<StepLaunch> launches;
   size_t work = 0;
-  // The nodes added since the last call belong to one piece of work.
   auto add = [&](const StepWork &of, std::optional<int64_t> layer) {
-    for (size_t next = launches.size(); next < nodes.size(); ++next)
-      launches.push_back({nodes[next], of.purpose, of.product, of.weightBytes,
-                          of.isGenerated, layer, work});
-    ++work;
+    launches.push_back({nodes[launches.size()], of.purpose, of.product,
+                        of.weightBytes, of.isGenerated, layer, work});
   };
-  for (auto [task, layer] : llvm::enumerate(listLayers(*step))) {
-    cuda::appendTask(graph, task);
-    if (!graph.failed() && nodes.size() > launches.size())
-      add(describeWork({descriptor, program}, {rows, task, layer}), layer);
+  const std::vector<std::optional<int64_t>> layers = listLayers(*step);
+  for (size_t task = 0; task < layers.size();) {
+    const size_t count = cuda::appendTasks(graph, task);
+    std::vector<StepWork> works;
+    for (size_t next = task; next < task + count && !graph.failed(); ++next)
+      works.push_back(
+          describeWork({descriptor, program}, {rows, next, layers[next]}));
+    // The nodes that are new belong to one piece of work. Where tasks share a
+    // launch for few rows, each has one of its own for many.
+    const bool isShared = nodes.size() != launches.size() + works.size();
+    for (size_t i = 0; !graph.failed() && launches.size() < nodes.size(); ++i)
+      add(isShared ? joinWorks(works) : works[i], layers[task]);
+    ++work;
+    task += count;
   }
   SLUICE_RETURN_IF_ERROR(graph.finish());
   StepWork drawing;
   drawing.purpose = "drawing";
-  add(drawing, std::nullopt);
+  while (launches.size() < nodes.size())
+    add(drawing, std::nullopt);
   return launches;
 }

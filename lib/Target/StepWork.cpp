@@ -169,3 +169,18 @@ StepWork sluice::describeWork(const WorkWeights &weights,
                               const StepPlace &place) {
   return WorkReader(weights, place).read();
 }
+
+StepWork sluice::joinWorks(const std::vector<StepWork> &works) {
+  StepWork joined;
+  SmallVector<std::string> purposes, products;
+  for (const StepWork &each : works) {
+    purposes.push_back(each.purpose);
+    if (!each.product.empty())
+      products.push_back(each.product);
+    joined.weightBytes += each.weightBytes;
+    joined.isGenerated |= each.isGenerated;
+  }
+  joined.purpose = llvm::join(purposes, "; ");
+  joined.product = llvm::join(products, ", ");
+  return joined;
+}

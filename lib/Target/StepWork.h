@@ -13,6 +13,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sluice {
 
@@ -41,6 +42,9 @@ struct StepPlace {
 /// Describes a task's work. Names of weights leave out the parts that all
 /// weights of a layer share: "attn_q" for "blk.3.attn_q.weight".
 StepWork describeWork(const WorkWeights &weights, const StepPlace &place);
+
+/// Describes the work of tasks that share a launch.
+StepWork joinWorks(const std::vector<StepWork> &works);
 
 } // namespace sluice
 

@@ -24,10 +24,11 @@ struct StepLaunch {
   /// The kernel's name on the device, or "exchange".
   std::string node;
   /// The work of the step that the node belongs to, by its weights: "attn_q",
-  /// "operand of ffn_down". Empty if the kernel's name says it.
+  /// "operand of ffn_down", "attn_q; attn_k". Empty if the kernel's name says
+  /// it.
   std::string purpose;
-  /// The weights of the product, "ffn_gate+ffn_up". Empty if the node is no
-  /// product.
+  /// The weights of the products, "ffn_gate+ffn_up" or "attn_q, attn_k". Empty
+  /// if the node is no product.
   std::string product;
   /// The bytes of the weights that the node's work reads, as they are laid out
   /// on the device. A weight that is read several times counts once.
@@ -37,9 +38,10 @@ struct StepLaunch {
   /// The number of the model's layer, which `purpose` and `product` leave out.
   /// Empty for a node outside layers.
   std::optional<int64_t> layer;
-  /// The number of the piece of work within the step that the node belongs to.
-  /// One task may need several launches; so may the sampling of tokens,
-  /// which is the last piece of work.
+  /// The number of the piece of work within the step that the node belongs to:
+  /// a task, or several that share a launch where there are few rows. One task
+  /// may need several launches; so may the sampling of tokens, which is the
+  /// last piece of work.
   size_t work = 0;
 
   bool operator==(const StepLaunch &) const = default;

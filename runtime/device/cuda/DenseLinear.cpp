@@ -31,8 +31,8 @@ DeviceAddress addressOf(const void *memory) {
 
 /// Returns whether the library's sums, plus a residual, are the final results.
 bool isFinished(WeightKind kind, const LinearArguments &arguments) {
-  return operandKind(kind) == OperandKind::BF16 && !arguments.bias &&
-         arguments.gate == Gate::None;
+  return operandKind(kind) == OperandKind::BF16 && !arguments.columns.bias &&
+         arguments.columns.gate == Gate::None;
 }
 
 /// A part of the tiles of the arguments.
@@ -44,15 +44,15 @@ struct Piece {
 void unpack(StepGraph *graph, WeightKind kind, const char *name,
             const LinearArguments &arguments, const Piece &piece) {
   DenseWeightArguments dense = {};
-  dense.weight = arguments.weight;
+  dense.weight = arguments.columns.weight;
   dense.dense = graph->pointer<uint16_t>(graph->context.arena +
                                          graph->context.plan.dense);
-  dense.rowCount = arguments.rowCount;
-  dense.inFeatures = arguments.inFeatures;
+  dense.rowCount = arguments.rows.rowCount;
+  dense.inFeatures = arguments.rows.inFeatures;
   dense.firstTile = piece.firstTile;
   graph->append(
       std::string("sluice_dense_weight_") + name,
-      {uint32_t(divideUp(unitsOf(kind, arguments.inFeatures), denseWarps)),
+      {uint32_t(divideUp(unitsOf(kind, arguments.rows.inFeatures), denseWarps)),
        uint32_t(piece.tiles), 1},
       denseThreads, uint32_t(denseSharedBytes), dense);
 }
@@ -62,9 +62,9 @@ ProductNode productOf(const StepGraph *graph, WeightKind kind, int32_t rows,
   const MemoryPlan &plan = graph->context.plan;
   ProductNode product;
   product.weight = graph->context.arena + plan.dense;
-  product.rows = addressOf(arguments.x);
+  product.rows = addressOf(arguments.rows.x);
   product.rowCount = rows;
-  product.features = operandFeatures(arguments.inFeatures);
+  product.features = operandFeatures(arguments.rows.inFeatures);
   product.isBfloat = operandKind(kind) == OperandKind::BF16;
   product.workspace = graph->context.arena + plan.workspace;
   product.workspaceBytes = plan.denseRoom.workspaceBytes;
@@ -108,21 +108,22 @@ void addDenseLinear(StepGraph *graph, WeightKind kind, const char *name,
   const DenseRoom &room = graph->context.plan.denseRoom;
   const uint64_t sumsOfTile = tileColumns * uint64_t(rows) * sizeof(float);
   const auto max = static_cast<int32_t>(std::min(
-      room.weightBytes / uint64_t(denseTileBytes(arguments.inFeatures)),
+      room.weightBytes / uint64_t(denseTileBytes(arguments.rows.inFeatures)),
       room.sumBytes / sumsOfTile));
-  const int32_t end = arguments.firstTile + arguments.tiles;
-  for (int32_t first = arguments.firstTile; first < end; first += max) {
+  const LinearColumns &columns = arguments.columns;
+  const int32_t end = columns.firstTile + columns.tiles;
+  for (int32_t first = columns.firstTile; first < end; first += max) {
     const Piece piece = {first, std::min(max, end - first)};
     unpack(graph, kind, name, arguments, piece);
     ProductNode product = productOf(graph, kind, rows, arguments);
     product.columns = int64_t{piece.tiles} * tileColumns;
     if (isFinished(kind, arguments)) {
-      const int64_t done = int64_t{first - arguments.firstTile} * tileColumns;
-      product.columns = std::min(product.columns, arguments.outColumns - done);
-      product.result = addressOf(arguments.y + done);
-      product.addend = arguments.residual ? addressOf(arguments.residual + done)
-                                          : DeviceAddress{0};
-      product.resultStride = arguments.outColumns;
+      const int64_t done = int64_t{first - columns.firstTile} * tileColumns;
+      product.columns = std::min(product.columns, columns.outColumns - done);
+      product.result = addressOf(columns.y + done);
+      product.addend = columns.residual ? addressOf(columns.residual + done)
+                                        : DeviceAddress{0};
+      product.resultStride = columns.outColumns;
       graph->addProduct(product);
       continue;
     }

@@ -9,6 +9,7 @@
 
 #include "runtime/device/cuda/AttendGrid.h"
 #include "runtime/device/cuda/DenseLinear.h"
+#include "runtime/device/cuda/JoinedTasks.h"
 #include "runtime/device/cuda/StepExchanges.h"
 #include "runtime/device/cuda/kernels/EmbedABI.h"
 #include "runtime/device/cuda/kernels/OperandLayout.h"
@@ -61,8 +62,14 @@ public:
       : graph(graph), program(*graph.context.program),
         memory(graph.context.plan), number(number) {}
 
+  /// Returns the arguments of a launch of the product alone.
+  std::optional<LinearArguments> argumentsOf(const ProductTask &task);
+  /// Appends products that share a launch where there are few rows.
+  void appendProducts(WeightKind kind, RecordKind records,
+                      std::span<LinearArguments> products);
+
   void append(const RowLoopTask &task);
-  void append(const ProductTask &task);
+  void append(const ProductTask &) {} // appendProducts() takes all of them
   void append(const AppendTask &task);
   void append(const AttendTask &task);
   void append(const ExchangeTask &task);
@@ -100,7 +107,9 @@ private:
   OperandParts operandParts(int64_t index, int64_t features, OperandKind kind);
   bool checkColumns(const ProductTask &task, const std::string &name,
                     const WeightSpec &spec);
-  void appendLinear(WeightKind kind, int32_t rows, LinearArguments &arguments);
+  void appendTiles(WeightKind kind, int32_t rows, LinearArguments &arguments);
+  void appendJoined(WeightKind kind, int32_t rows,
+                    std::span<const LinearArguments> products);
   void appendAttention(AttendArguments &arguments, int32_t dim);
 
   StepGraph &graph;
@@ -111,15 +120,41 @@ private:
 
 } // namespace
 
-void cuda::appendTask(StepGraph &graph, size_t number) {
-  const StepTask &task = graph.context.program->step.tasks[number];
+/// Appends the tasks from number `first` on, which are products with weights of
+/// one kind.
+static void appendProducts(StepGraph &graph, size_t first, size_t count) {
+  const CudaProgram &program = *graph.context.program;
+  std::vector<LinearArguments> products;
+  for (size_t number = first; number < first + count; ++number) {
+    std::optional<LinearArguments> arguments =
+        TaskAppender(graph, number)
+            .argumentsOf(std::get<ProductTask>(program.step.tasks[number]));
+    if (!arguments)
+      return;
+    products.push_back(*arguments);
+  }
+  const auto &task = std::get<ProductTask>(program.step.tasks[first]);
+  const auto &weight =
+      std::get<LinearWeight>(program.weights[size_t(task.weight)]);
+  TaskAppender(graph, first)
+      .appendProducts(weightSpec(weight)->kind, task.kind, products);
+}
+
+size_t cuda::appendTasks(StepGraph &graph, size_t first) {
+  const CudaProgram &program = *graph.context.program;
+  const StepTask &task = program.step.tasks[first];
   if (recordKindOf(task) == RecordKind::Outputs && !graph.outputsNumbered) {
     graph.outputsNumbered = true;
     graph.checkpointsBeforeOutputs = graph.checkpoints;
   }
-  std::visit(
-      [&](const auto &each) { TaskAppender(graph, number).append(each); },
-      task);
+  const size_t count = joinedTasks(program, first);
+  if (std::holds_alternative<ProductTask>(task))
+    appendProducts(graph, first, count);
+  else
+    std::visit(
+        [&](const auto &each) { TaskAppender(graph, first).append(each); },
+        task);
+  return count;
 }
 
 //===----------------------------------------------------------------------===//
@@ -299,28 +334,44 @@ void TaskAppender::append(const OperandTask &task) {
                arguments);
 }
 
-/// Launches the kernel for graphs of `rows` rows.
-void TaskAppender::appendLinear(WeightKind kind, int32_t rows,
-                                LinearArguments &arguments) {
-  const int32_t sharedBytes = graph.context.sharedBytes;
-  if (isDense(graph.context.limits, kind, rows))
-    return addDenseLinear(&graph, kind, nameOf(kind), rows, arguments);
-  if (takesTiles(kind, rows, sharedBytes)) {
-    arguments.stages = linearTileStages(kind, sharedBytes);
-    graph.append(
-        std::string("sluice_linear_tile_") + nameOf(kind),
-        {uint32_t(divideUp(rows, linearTileRows)),
-         uint32_t(divideUp(arguments.tiles, linearTileColumnTiles)), 1},
-        linearTileThreads,
-        uint32_t(arguments.stages * linearTileStageBytes(kind)), arguments);
+/// Launches the kernel for prompts.
+void TaskAppender::appendTiles(WeightKind kind, int32_t rows,
+                               LinearArguments &arguments) {
+  arguments.rows.stages = linearTileStages(kind, graph.context.sharedBytes);
+  graph.append(
+      std::string("sluice_linear_tile_") + nameOf(kind),
+      {uint32_t(divideUp(rows, linearTileRows)),
+       uint32_t(divideUp(arguments.columns.tiles, linearTileColumnTiles)), 1},
+      linearTileThreads,
+      uint32_t(arguments.rows.stages * linearTileStageBytes(kind)), arguments);
+}
+
+void TaskAppender::appendJoined(WeightKind kind, int32_t rows,
+                                std::span<const LinearArguments> products) {
+  JoinedLinearArguments joined = {};
+  joined.rows = products.front().rows;
+  for (const LinearArguments &each : products)
+    joined.columns[joined.weights++] = each.columns;
+  const int32_t each = linearRows(rows);
+  graph.append(std::string("sluice_linear_") + nameOf(kind) + "_" +
+                   std::to_string(each),
+               {uint32_t(linearBlocks(joined)), uint32_t(linearParts(joined)),
+                uint32_t(divideUp(rows, each))},
+               linearThreads, uint32_t(linearSharedBytes(kind, each)), joined);
+}
+
+void TaskAppender::appendProducts(WeightKind kind, RecordKind records,
+                                  std::span<LinearArguments> products) {
+  const auto rows = static_cast<int32_t>(graph.capacity(records));
+  if (isDense(graph.context.limits, kind, rows)) {
+    for (const LinearArguments &each : products)
+      addDenseLinear(&graph, kind, nameOf(kind), rows, each);
     return;
   }
-  const int32_t each = linearRows(rows);
-  graph.append(
-      std::string("sluice_linear_") + nameOf(kind) + "_" + std::to_string(each),
-      {uint32_t(divideUp(arguments.tiles, linearWarps)),
-       uint32_t(arguments.splits), uint32_t(divideUp(rows, each))},
-      linearThreads, uint32_t(linearSharedBytes(kind, each)), arguments);
+  if (!takesTiles(kind, rows, graph.context.sharedBytes))
+    return appendJoined(kind, rows, products);
+  for (LinearArguments &each : products)
+    appendTiles(kind, rows, each);
 }
 
 /// Checks that the weight's kernels compute the task's columns.
@@ -339,40 +390,42 @@ bool TaskAppender::checkColumns(const ProductTask &task,
   return false;
 }
 
-void TaskAppender::append(const ProductTask &task) {
+std::optional<LinearArguments>
+TaskAppender::argumentsOf(const ProductTask &task) {
   const auto *linear =
       std::get_if<LinearWeight>(&program.weights[size_t(task.weight)]);
-  if (!linear || linear->isPartner)
-    return failWith("weight ", task.weight, " is not one of products");
+  if (!linear || linear->isPartner) {
+    failWith("weight ", task.weight, " is not one of products");
+    return std::nullopt;
+  }
   const WeightSpec spec = *weightSpec(*linear);
   if (!checkColumns(task, linear->name, spec))
-    return;
+    return std::nullopt;
   const OperandParts parts =
       operandParts(task.input, spec.inFeatures, operandKind(spec.kind));
-  LinearArguments arguments = {};
-  arguments.weight = weightAddress(task.weight);
-  arguments.x = parts.rows;
-  arguments.rowScales = parts.scales;
-  arguments.blockSums = parts.sums;
-  arguments.bias = biasAddress(task.bias, spec.outFeatures);
-  arguments.partnerBias = biasAddress(task.partnerBias, spec.outFeatures);
+  LinearRows rows = {};
+  rows.x = parts.rows;
+  rows.rowScales = parts.scales;
+  rows.blockSums = parts.sums;
+  rows.partials = inArena<float>(memory.partials);
+  rows.tickets = inArena<uint32_t>(memory.tickets);
+  rows.rowCount = graph.count(task.kind);
+  rows.inFeatures = static_cast<int32_t>(spec.inFeatures);
+  LinearColumns columns = {};
+  columns.weight = weightAddress(task.weight);
+  columns.bias = biasAddress(task.bias, spec.outFeatures);
+  columns.partnerBias = biasAddress(task.partnerBias, spec.outFeatures);
   if (task.residual != noOperand)
-    arguments.residual = addressOf(task.residual);
-  arguments.y = addressOf(task.output);
-  arguments.partials = inArena<float>(memory.partials);
-  arguments.tickets = inArena<uint32_t>(memory.tickets);
-  arguments.rowCount = graph.count(task.kind);
-  arguments.inFeatures = static_cast<int32_t>(spec.inFeatures);
-  arguments.outColumns =
-      static_cast<int32_t>(task.endColumn - task.firstColumn);
-  arguments.firstTile = static_cast<int32_t>(task.firstColumn / tileColumns);
-  arguments.tiles = spec.gated ? static_cast<int32_t>(columnTiles(spec))
-                               : divideUp(arguments.outColumns, tileColumns);
-  arguments.splits = linearSplits(
-      spec.kind, static_cast<int32_t>(spec.outFeatures), arguments.inFeatures);
-  arguments.gate = static_cast<Gate>(task.gate);
-  appendLinear(spec.kind, static_cast<int32_t>(graph.capacity(task.kind)),
-               arguments);
+    columns.residual = addressOf(task.residual);
+  columns.y = addressOf(task.output);
+  columns.outColumns = static_cast<int32_t>(task.endColumn - task.firstColumn);
+  columns.firstTile = static_cast<int32_t>(task.firstColumn / tileColumns);
+  columns.tiles = spec.gated ? static_cast<int32_t>(columnTiles(spec))
+                             : divideUp(columns.outColumns, tileColumns);
+  columns.splits = linearSplits(
+      spec.kind, static_cast<int32_t>(spec.outFeatures), rows.inFeatures);
+  columns.gate = static_cast<Gate>(task.gate);
+  return LinearArguments{rows, columns};
 }
 
 //===----------------------------------------------------------------------===//

@@ -12,11 +12,12 @@
 
 namespace sluice::cuda {
 
-/// Appends the nodes of a task of the program's plan, which has passed
-/// checkStepPlan(). `number` is the task's in the plan. The graph keeps the
-/// first error: a GPU has no such task, or the task's weights, widths or heads
-/// are not what the kernels take.
-void appendTask(StepGraph &graph, size_t number);
+/// Appends the nodes of task number `first` of the program's plan, which has
+/// passed checkStepPlan(), and of the tasks behind it that share its launch
+/// (JoinedTasks.h). Returns how many tasks these are. The graph keeps the first
+/// error: a GPU has no such task, or the task's weights, widths or heads are
+/// not what the kernels take.
+size_t appendTasks(StepGraph &graph, size_t first);
 
 } // namespace sluice::cuda
 

@@ -8,6 +8,7 @@
 #include "runtime/device/cuda/MemoryPlan.h"
 
 #include "runtime/device/cuda/DenseLinear.h"
+#include "runtime/device/cuda/JoinedTasks.h"
 #include "runtime/device/cuda/driver/FatBinary.h"
 #include "runtime/device/cuda/kernels/SampleABI.h"
 #include "runtime/device/cuda/weights/WeightUpload.h"
@@ -55,32 +56,54 @@ public:
 struct LinearRoom {
   uint64_t partialFloats = 0;
   uint64_t tickets = 0;
+
+  void include(const LinearRoom &other) {
+    partialFloats = std::max(partialFloats, other.partialFloats);
+    tickets = std::max(tickets, other.tickets);
+  }
 };
+
+/// Returns what the launch of the products first .. first + count - 1 needs.
+LinearRoom launchRoom(const CudaProgram &program,
+                      const CudaExecutorLimits &limits, size_t first,
+                      size_t count) {
+  int32_t blocks = 0, parts = 1;
+  WeightKind kind = {};
+  for (size_t number = first; number < first + count; ++number) {
+    const auto &task =
+        std::get<device::ProductTask>(program.step.tasks[number]);
+    const auto *linear =
+        std::get_if<LinearWeight>(&program.weights[size_t(task.weight)]);
+    // Building the graph refuses such a task.
+    if (!linear)
+      return {};
+    const WeightSpec spec = *weightSpec(*linear);
+    kind = spec.kind;
+    blocks += divideUp(static_cast<int32_t>(columnTiles(spec)), linearWarps);
+    parts = std::max(parts,
+                     linearSplits(kind, static_cast<int32_t>(spec.outFeatures),
+                                  static_cast<int32_t>(spec.inFeatures)));
+  }
+  LinearRoom room;
+  if (parts == 1)
+    return room;
+  for (int64_t bucket : bucketsOf(limits.rows)) {
+    const auto capacity = static_cast<int32_t>(bucket);
+    const int32_t rows = linearRows(bucket);
+    room.include({linearPartialFloats(kind, blocks, parts, capacity, rows),
+                  uint64_t(blocks) * uint64_t(divideUp(capacity, rows))});
+  }
+  return room;
+}
 
 LinearRoom linearRoom(const CudaProgram &program,
                       const CudaExecutorLimits &limits) {
   LinearRoom room;
-  for (const CudaWeight &weight : program.weights) {
-    const auto *linear = std::get_if<LinearWeight>(&weight);
-    if (!linear)
-      continue;
-    WeightSpec spec = *weightSpec(*linear);
-    int32_t splits =
-        linearSplits(spec.kind, static_cast<int32_t>(spec.outFeatures),
-                     static_cast<int32_t>(spec.inFeatures));
-    if (splits == 1)
-      continue;
-    auto tiles = static_cast<int32_t>(columnTiles(spec));
-    for (int64_t bucket : bucketsOf(limits.rows)) {
-      int32_t rows = linearRows(bucket);
-      auto capacity = static_cast<int32_t>(bucket);
-      room.partialFloats = std::max<uint64_t>(
-          room.partialFloats,
-          linearPartialFloats(spec.kind, tiles, capacity, rows, splits));
-      room.tickets =
-          std::max(room.tickets, uint64_t(divideUp(tiles, linearWarps)) *
-                                     uint64_t(divideUp(capacity, rows)));
-    }
+  for (size_t task = 0; task < program.step.tasks.size();) {
+    const size_t count = joinedTasks(program, task);
+    if (std::holds_alternative<device::ProductTask>(program.step.tasks[task]))
+      room.include(launchRoom(program, limits, task, count));
+    task += count;
   }
   return room;
 }

@@ -22,8 +22,9 @@ StepGraph::StepGraph(GraphContext &context, int64_t rows)
       outputs(std::min(rows, context.limits.outputs)) {}
 
 Status StepGraph::build() {
-  for (size_t task = 0; task < context.program->step.tasks.size(); ++task)
-    appendTask(*this, task);
+  const size_t tasks = context.program->step.tasks.size();
+  for (size_t task = 0; task < tasks;)
+    task += appendTasks(*this, task);
   return finish();
 }
 

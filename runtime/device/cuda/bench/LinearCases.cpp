@@ -131,36 +131,37 @@ void makeOperand(Lab &lab, const LinearShape &shape, int32_t capacity,
   operand.scales = reinterpret_cast<float *>(scales);
   if (shape.kind == WeightKind::Q4_K)
     operand.sums = reinterpret_cast<float *>(sums);
-  operand.rowCount = linear.rowCount;
+  operand.rowCount = linear.rows.rowCount;
   operand.features = shape.in;
   GraphNode node =
       lab.node("sluice_operand_rows", {static_cast<uint32_t>(capacity)},
                operandThreads(shape.in), operandSharedBytes, operand);
   lab.run({&node, 1});
-  linear.x = operand.operand;
-  linear.rowScales = operand.scales;
-  linear.blockSums = operand.sums;
+  linear.rows.x = operand.operand;
+  linear.rows.rowScales = operand.scales;
+  linear.rows.blockSums = operand.sums;
 }
 
 KernelNode productNode(Lab &lab, const LinearShape &shape, int32_t capacity,
                        const LinearArguments &linear) {
   std::string name(kindName(shape.kind));
-  auto tiles = linear.tiles;
   auto extent = [](int32_t x, int32_t y, int32_t z) {
     return Extent{static_cast<uint32_t>(x), static_cast<uint32_t>(y),
                   static_cast<uint32_t>(z)};
   };
   if (shape.kernelRows == linearTileRows)
-    return lab.node("sluice_linear_tile_" + name,
-                    extent(divideUp(capacity, linearTileRows),
-                           divideUp(tiles, linearTileColumnTiles), 1),
-                    linearTileThreads,
-                    linear.stages * linearTileStageBytes(shape.kind), linear);
+    return lab.node(
+        "sluice_linear_tile_" + name,
+        extent(divideUp(capacity, linearTileRows),
+               divideUp(linear.columns.tiles, linearTileColumnTiles), 1),
+        linearTileThreads,
+        linear.rows.stages * linearTileStageBytes(shape.kind), linear);
+  const JoinedLinearArguments joined = {linear.rows, {linear.columns}, 1};
   return lab.node(
       "sluice_linear_" + name + "_" + std::to_string(shape.kernelRows),
-      extent(divideUp(tiles, linearWarps), linear.splits,
+      extent(linearBlocks(joined), linearParts(joined),
              divideUp(capacity, shape.kernelRows)),
-      linearThreads, linearSharedBytes(shape.kind, shape.kernelRows), linear);
+      linearThreads, linearSharedBytes(shape.kind, shape.kernelRows), joined);
 }
 
 } // namespace
@@ -171,33 +172,35 @@ KernelCase bench::makeLinear(Lab &lab, const LinearShape &shape,
   int32_t capacity = divideUp(shape.rows, shape.kernelRows) * shape.kernelRows;
   LinearArguments linear = {};
   DeviceAddress count = lab.upload(std::span<const int32_t>(&shape.rows, 1));
-  linear.rowCount = reinterpret_cast<const int32_t *>(count);
-  linear.inFeatures = shape.in;
-  linear.outColumns = shape.out;
-  linear.tiles = divideUp(columns, tileColumns);
-  linear.splits = linearSplits(shape.kind, shape.out, shape.in);
-  linear.gate = shape.gated ? Gate::Silu : Gate::None;
+  linear.rows.rowCount = reinterpret_cast<const int32_t *>(count);
+  linear.rows.inFeatures = shape.in;
+  LinearColumns &only = linear.columns;
+  only.outColumns = shape.out;
+  only.tiles = divideUp(columns, tileColumns);
+  only.splits = linearSplits(shape.kind, shape.out, shape.in);
+  only.gate = shape.gated ? Gate::Silu : Gate::None;
   if (shape.kind != WeightKind::F32)
-    linear.stages = linearTileStages(shape.kind, sharedBytes);
+    linear.rows.stages = linearTileStages(shape.kind, sharedBytes);
   makeOperand(lab, shape, capacity, linear);
 
-  auto tiles = static_cast<uint64_t>(linear.tiles);
+  auto tiles = static_cast<uint64_t>(only.tiles);
   uint64_t weightBytes = tiles *
                          static_cast<uint64_t>(unitsOf(shape.kind, shape.in)) *
                          static_cast<uint64_t>(tileBytes(shape.kind));
   size_t outputFloats =
       static_cast<size_t>(capacity) * static_cast<size_t>(shape.out);
   DeviceAddress y = lab.zeros(outputFloats * 4);
-  linear.y = reinterpret_cast<float *>(y);
+  only.y = reinterpret_cast<float *>(y);
   if (shape.kernelRows != linearTileRows) {
-    size_t partials = linearPartialFloats(shape.kind, linear.tiles, capacity,
-                                          shape.kernelRows, linear.splits);
+    const int32_t blocks = divideUp(only.tiles, linearWarps);
+    size_t partials = linearPartialFloats(shape.kind, blocks, only.splits,
+                                          capacity, shape.kernelRows);
     DeviceAddress sums = lab.zeros(partials * 4);
-    DeviceAddress tickets = lab.zeros(
-        4 * static_cast<uint64_t>(divideUp(linear.tiles, linearWarps) *
-                                  divideUp(capacity, shape.kernelRows)));
-    linear.partials = reinterpret_cast<float *>(sums);
-    linear.tickets = reinterpret_cast<uint32_t *>(tickets);
+    DeviceAddress tickets =
+        lab.zeros(4 * static_cast<uint64_t>(
+                          blocks * divideUp(capacity, shape.kernelRows)));
+    linear.rows.partials = reinterpret_cast<float *>(sums);
+    linear.rows.tickets = reinterpret_cast<uint32_t *>(tickets);
   }
 
   KernelCase made;
@@ -205,7 +208,7 @@ KernelCase bench::makeLinear(Lab &lab, const LinearShape &shape,
   std::vector<uint8_t> pattern = weightPattern(shape.kind);
   for (int32_t i = 0; i < made.pieces; ++i) {
     DeviceAddress weight = lab.repeat(pattern, weightBytes);
-    linear.weight = reinterpret_cast<const uint8_t *>(weight);
+    only.weight = reinterpret_cast<const uint8_t *>(weight);
     made.nodes.push_back(productNode(lab, shape, capacity, linear));
   }
   auto rows = static_cast<uint64_t>(shape.rows);

@@ -26,7 +26,7 @@ std::span<const SluiceEmulatedKernel> emulator::runtimeKernels() {
 #define SLUICE_KERNEL_LINE(name, Arguments)                                    \
   {#name, emulator::callKernel<Arguments, name>},
 #define SLUICE_LINEAR_LINE(kind, name, rows)                                   \
-  SLUICE_KERNEL_LINE(sluice_linear_##name##_##rows, LinearArguments)
+  SLUICE_KERNEL_LINE(sluice_linear_##name##_##rows, JoinedLinearArguments)
 #define SLUICE_LINEAR_TILE_LINE(kind, name)                                    \
   SLUICE_KERNEL_LINE(sluice_linear_tile_##name, LinearArguments)
 #define SLUICE_DENSE_WEIGHT_LINE(kind, name)                                   \

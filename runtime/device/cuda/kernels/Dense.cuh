@@ -100,12 +100,12 @@ private:
 /// `kind` is BF16, or F16 for all kinds whose operand rows are f16.
 template <WeightKind kind>
 SLUICE_DEVICE void makeDenseResults(const DenseResultArguments &arguments) {
-  const LinearArguments &linear = arguments.linear;
+  const LinearRows &rows = arguments.linear.rows;
   launchDependents();
   waitForPrior();
   const int32_t tile = int32_t(blockX()) * linearWarps + int32_t(warpIndex());
   const int32_t firstRow = int32_t(blockY()) * 8;
-  const int32_t rowsHere = *linear.rowCount - firstRow;
+  const int32_t rowsHere = *rows.rowCount - firstRow;
   if (tile >= arguments.tiles || rowsHere <= 0)
     return;
   // Like the sums that a product of 16 columns and 8 rows leaves in a lane.
@@ -122,7 +122,8 @@ SLUICE_DEVICE void makeDenseResults(const DenseResultArguments &arguments) {
     sum[j] = from[0];
     sum[2 + j] = from[8];
   }
-  LinearEpilogue<kind> epilogue = {linear, firstRow, rowsHere};
+  LinearEpilogue<kind> epilogue = {arguments.linear.columns, rows.rowScales,
+                                   firstRow, rowsHere};
   epilogue.finish(sum, arguments.firstTile + tile, 0, lane);
 }
 

@@ -48,12 +48,12 @@ constexpr int32_t denseSharedBytes = denseWarps * tileColumns * unitRowBytes;
 /// sluice_dense_results_<bf16|f16>, named after the operand's kind: blocks of
 /// linearThreads, grid
 ///   (divideUp(tiles, linearWarps), divideUp(rowCapacity, 8)).
-/// For some of linear's tiles, does what a linear kernel does with its sums. Of
-/// `linear` it reads the fields that are used after the sums.
+/// For some tiles of linear's one weight, does what a linear kernel does with
+/// its sums. Of `linear` it reads the fields that are used after the sums.
 struct DenseResultArguments {
   LinearArguments linear;
   const float *sums; ///< [row][16 * tiles]
-  int32_t firstTile; ///< the first tile, in the weight as linear.firstTile is
+  int32_t firstTile; ///< the first tile, in the weight
   int32_t tiles;
 };
 

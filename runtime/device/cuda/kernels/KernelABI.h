@@ -222,13 +222,11 @@ struct OperandArguments {
 /// of the gate, then the same 8 of its partner, and out = act(gate) * partner.
 enum class Gate : int32_t { None, Silu, GeluTanh };
 
-/// sluice_linear_<kind>_<rows>, with the kinds f32 f16 bf16 e4m3 q8_0 q4_0 q4_k
-/// q6_k and 8, 16, 32 or 64 rows a block: blocks of linearThreads threads, grid
-///
-///   (divideUp(tiles, linearWarps), splits, divideUp(rowCapacity, rows)),
-///
-/// linearSharedBytes(kind, rows) of shared memory. For the rows and the columns
-/// c of the tiles [firstTile, firstTile + tiles) it computes
+constexpr int32_t linearWarps = 4;
+constexpr int32_t linearThreads = 32 * linearWarps;
+
+/// What a launch computes of a weight: the columns of the tiles
+/// [firstTile, firstTile + tiles). For the rows and the columns c it computes
 ///
 ///   v[row][c] = x[row] . weight[c] + bias of c
 ///   y[row][c - 16 * firstTile] = v[row][c] + residual[row][the same column]
@@ -238,22 +236,9 @@ enum class Gate : int32_t { None, Silu, GeluTanh };
 ///   y[row][8 * tile + i] =
 ///       act(v[row][16 * tile + i]) * v[row][16 * tile + 8 + i] + residual
 ///
-/// The bits are the same as with all tiles at once, and the same from each
-/// kernel of a kind. Rows of y and residual are outColumns(tiles...) numbers
-/// apart.
-///
-/// sluice_linear_tile_<kind> is for prompts and exists for all kinds except
-/// f32: blocks of linearTileThreads, grid (divideUp(rowCapacity,
-/// linearTileRows), divideUp(tiles, linearTileColumnTiles)),
-/// linearTileStageBytes(kind) of shared memory for each of its `stages`. A
-/// block goes through all parts of the features; it does not use partials and
-/// tickets.
-struct LinearArguments {
-  const uint8_t *weight;  ///< tile 0, unit 0
-  const void *x;          ///< operand rows
-  const float *rowScales; ///< F16 operands: as sluice_operand_rows wrote them
-  /// Q4_K: block sums, as sluice_operand_rows wrote them.
-  const float *blockSums;
+/// Rows of y and residual are outColumns numbers apart.
+struct LinearColumns {
+  const uint8_t *weight; ///< tile 0, unit 0
   /// Null, or f32[out], indexed by the column of the weight (gated: of the
   /// gate), not of the tile. partnerBias is the same for the partner; it is
   /// null if bias is.
@@ -261,25 +246,78 @@ struct LinearArguments {
   const float *partnerBias;
   const float *residual; ///< null, or of the shape of y; may be y
   float *y;
-  float *partials; ///< splits > 1: linearPartialFloats()
-  /// If splits > 1: one ticket for each block (x, z) of the grid, which is 0
-  /// before and after the launch.
-  uint32_t *tickets;
-  const int32_t *rowCount;
-  int32_t inFeatures;
   /// Columns that are written of the tiles: 16 (gated: 8) of each whole tile,
   /// fewer at the end of the weight.
   int32_t outColumns;
   int32_t firstTile;
   int32_t tiles;
   int32_t splits; ///< linearSplits() of the whole weight
-  /// For sluice_linear_tile_*: from 2 to linearTileMaxStages.
-  int32_t stages;
   Gate gate;
 };
 
-constexpr int32_t linearWarps = 4;
-constexpr int32_t linearThreads = 32 * linearWarps;
+/// The rows of a launch, and memory that its blocks share.
+struct LinearRows {
+  const void *x;          ///< operand rows
+  const float *rowScales; ///< F16 operands: as sluice_operand_rows wrote them
+  /// Q4_K: block sums, as sluice_operand_rows wrote them.
+  const float *blockSums;
+  /// If features are split: linearPartialFloats().
+  float *partials;
+  /// If features are split: one ticket for each block (x, z) of the grid, which
+  /// is 0 before and after the launch.
+  uint32_t *tickets;
+  const int32_t *rowCount;
+  int32_t inFeatures;
+  /// For sluice_linear_tile_*: from 2 to linearTileMaxStages.
+  int32_t stages;
+};
+
+/// sluice_linear_tile_<kind> is for prompts and exists for all kinds except
+/// f32: blocks of linearTileThreads, grid (divideUp(rowCapacity,
+/// linearTileRows), divideUp(tiles, linearTileColumnTiles)),
+/// linearTileStageBytes(kind) of shared memory for each of its `stages`. A
+/// block goes through all parts of the features; it does not use partials and
+/// tickets.
+struct LinearArguments {
+  LinearRows rows;
+  LinearColumns columns;
+};
+
+/// sluice_linear_<kind>_<rows>, with the kinds f32 f16 bf16 e4m3 q8_0 q4_0 q4_k
+/// q6_k and 8, 16, 32 or 64 rows a block: blocks of linearThreads threads, grid
+///
+///   (linearBlocks(arguments), linearParts(arguments),
+///    divideUp(rowCapacity, rows)),
+///
+/// linearSharedBytes(kind, rows) of shared memory. Computes the columns of one
+/// or several weights of a kind with the same rows. The bits are those of a
+/// launch for each weight, those of all tiles at once, and the same from each
+/// kernel of a kind.
+struct JoinedLinearArguments {
+  static constexpr int32_t maxWeights = 4;
+  LinearRows rows;
+  LinearColumns columns[maxWeights];
+  int32_t weights;
+};
+
+/// Returns how many blocks share the columns of all weights of a launch of
+/// sluice_linear_<kind>_<rows>.
+constexpr int32_t linearBlocks(const JoinedLinearArguments &arguments) {
+  int32_t blocks = 0;
+  for (int32_t i = 0; i < arguments.weights; ++i)
+    blocks += divideUp(arguments.columns[i].tiles, linearWarps);
+  return blocks;
+}
+
+/// Returns into how many parts the features of a launch are split. A weight
+/// with fewer parts than others has none of the last ones.
+constexpr int32_t linearParts(const JoinedLinearArguments &arguments) {
+  int32_t parts = 1;
+  for (int32_t i = 0; i < arguments.weights; ++i)
+    parts = arguments.columns[i].splits > parts ? arguments.columns[i].splits
+                                                : parts;
+  return parts;
+}
 
 /// Returns into how many parts the features of a weight are split: enough for
 /// blocks to occupy the largest chips, with at least 512 features (f32: 256) a
@@ -313,6 +351,13 @@ constexpr int32_t linearSharedBytes(WeightKind kind, int32_t rows) {
   return linearStages(rows) * linearStageBytes(kind, rows);
 }
 
+/// Blocks of sluice_linear_<kind>_<rows> that have registers on a
+/// multiprocessor at a time. Only for Q4_0 would shared memory leave room for
+/// more blocks than registers do.
+constexpr int32_t linearResidentBlocks(WeightKind kind, int32_t rows) {
+  return kind == WeightKind::Q4_0 && rows == 8 ? 7 : 1;
+}
+
 constexpr int32_t linearTileRows = 128;
 constexpr int32_t linearTileColumnTiles = 8;
 constexpr int32_t linearTileWarps = 8;
@@ -334,15 +379,15 @@ constexpr int32_t linearTileStages(WeightKind kind, int32_t sharedBytes) {
   return stages < linearTileMaxStages ? stages : linearTileMaxStages;
 }
 
-/// Returns the floats of the partial sums of a launch of kernels with `rows`
-/// rows.
-constexpr size_t linearPartialFloats(WeightKind kind, int32_t tiles,
-                                     int32_t rowCapacity, int32_t rows,
-                                     int32_t splits) {
-  size_t blocks = size_t(divideUp(tiles, linearWarps)) *
-                  size_t(divideUp(rowCapacity, rows)) * size_t(splits);
+/// Returns the floats of the partial sums of a launch whose grid is `blocks` by
+/// `parts` by as many as have the capacity with `rows` rows each.
+constexpr size_t linearPartialFloats(WeightKind kind, int32_t blocks,
+                                     int32_t parts, int32_t rowCapacity,
+                                     int32_t rows) {
+  size_t all =
+      size_t(blocks) * size_t(divideUp(rowCapacity, rows)) * size_t(parts);
   int32_t each = rows / 2 * (kind == WeightKind::F32 ? 2 : 1);
-  return blocks * linearThreads * size_t(each);
+  return all * linearThreads * size_t(each);
 }
 
 } // namespace sluice::cuda

@@ -77,7 +77,8 @@
 extern "C" {
 void sluice_operand_rows(sluice::cuda::OperandArguments arguments);
 #define SLUICE_DECLARE_LINEAR(kind, name, rows)                                \
-  void sluice_linear_##name##_##rows(sluice::cuda::LinearArguments arguments);
+  void sluice_linear_##name##_##rows(                                          \
+      sluice::cuda::JoinedLinearArguments arguments);
 SLUICE_FOR_EACH_LINEAR(SLUICE_DECLARE_LINEAR)
 #undef SLUICE_DECLARE_LINEAR
 #define SLUICE_DECLARE_LINEAR_TILE(kind, name)                                 \

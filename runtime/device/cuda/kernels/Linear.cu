@@ -11,8 +11,9 @@
 using namespace sluice::cuda;
 
 #define SLUICE_LINEAR(kind, name, rows)                                        \
-  extern "C" SLUICE_KERNEL(linearThreads)                                      \
-      sluice_linear_##name##_##rows(const LinearArguments arguments) {         \
+  extern "C" SLUICE_KERNEL_RESIDENT(                                           \
+      linearThreads, linearResidentBlocks(WeightKind::kind, rows))             \
+      sluice_linear_##name##_##rows(const JoinedLinearArguments arguments) {         \
     LinearBlock<WeightKind::kind, rows>::run(arguments);                       \
   }
 SLUICE_FOR_EACH_LINEAR(SLUICE_LINEAR)

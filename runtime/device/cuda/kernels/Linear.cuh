@@ -28,6 +28,23 @@
 
 namespace sluice::cuda {
 
+/// Finds the block's weight among those of the launch. `block` is the block's
+/// number among all that have columns, and becomes its number among those of
+/// the weight.
+SLUICE_DEVICE const LinearColumns &
+findColumns(const JoinedLinearArguments &arguments, int32_t &block) {
+  int32_t weight = 0;
+#pragma unroll
+  for (int32_t i = 0; i + 1 < JoinedLinearArguments::maxWeights; ++i) {
+    const int32_t blocks = divideUp(arguments.columns[i].tiles, linearWarps);
+    if (weight < i || i + 1 >= arguments.weights || block < blocks)
+      continue;
+    block -= blocks;
+    weight = i + 1;
+  }
+  return arguments.columns[weight];
+}
+
 template <WeightKind kind, int rows> class LinearBlock {
   using Accumulators = Sums<kind, rows>;
   static constexpr int stages = linearStages(rows);
@@ -36,13 +53,15 @@ template <WeightKind kind, int rows> class LinearBlock {
   static constexpr int vectors = Accumulators::floats / 4;
 
 public:
-  SLUICE_MEMBER static void run(const LinearArguments &arguments) {
+  SLUICE_MEMBER static void run(const JoinedLinearArguments &arguments) {
     LinearBlock block(arguments);
     block.compute();
   }
 
 private:
-  const LinearArguments &arg;
+  const LinearRows &arg;
+  int32_t block; ///< the block's number among those of its weight
+  const LinearColumns &columns;
   uint32_t lane, warp;
   int32_t tile;      ///< this warp's tile in the weight
   bool hasTile;      ///< if false, the warp only helps to copy rows
@@ -52,13 +71,15 @@ private:
   int32_t rowsHere; ///< existing rows of the block
   Accumulators own;
 
-  SLUICE_MEMBER explicit LinearBlock(const LinearArguments &arguments)
-      : arg(arguments), lane(laneIndex()), warp(warpIndex()) {
-    int32_t local = int32_t(blockX()) * linearWarps + int32_t(warp);
-    hasTile = local < arg.tiles;
-    tile = arg.firstTile + local;
+  SLUICE_MEMBER explicit LinearBlock(const JoinedLinearArguments &arguments)
+      : arg(arguments.rows), block(int32_t(blockX())),
+        columns(findColumns(arguments, block)), lane(laneIndex()),
+        warp(warpIndex()) {
+    int32_t local = block * linearWarps + int32_t(warp);
+    hasTile = local < columns.tiles;
+    tile = columns.firstTile + local;
     int32_t all = unitsOf(kind, arg.inFeatures);
-    int32_t each = divideUp(all, arg.splits);
+    int32_t each = divideUp(all, columns.splits);
     firstUnit = int32_t(blockY()) * each;
     units = all - firstUnit < each ? all - firstUnit : each;
     firstRow = int32_t(blockZ()) * rows;
@@ -67,7 +88,12 @@ private:
   SLUICE_MEMBER void compute() {
     launchDependents();
     // A block requests its first units of weights before it waits. A block that
-    // may turn out to have no rows does not.
+    // may turn out to have no rows does not. Blocks of other weights may have
+    // more parts.
+    if (int32_t(blockY()) >= columns.splits) {
+      waitForPrior();
+      return;
+    }
     if (firstRow == 0)
       copyFirstWeights();
     waitForPrior();
@@ -101,11 +127,11 @@ private:
         addUnit(unit);
     }
     copyAsyncWait<0>();
-    if (arg.splits > 1 && !combine())
+    if (columns.splits > 1 && !combine())
       return;
     if (hasTile)
-      LinearEpilogue<kind>{arg, firstRow, rowsHere}.finish(own.sum, tile, 0,
-                                                           lane);
+      LinearEpilogue<kind>{columns, arg.rowScales, firstRow, rowsHere}.finish(
+          own.sum, tile, 0, lane);
   }
 
   SLUICE_MEMBER static uint8_t *stageOf(int32_t unit) {
@@ -131,7 +157,7 @@ private:
       return;
     int64_t index =
         int64_t(tile) * unitsOf(kind, arg.inFeatures) + firstUnit + unit;
-    const uint8_t *from = arg.weight + index * tileBytes(kind);
+    const uint8_t *from = columns.weight + index * tileBytes(kind);
     uint8_t *to = stageOf(unit) + warp * tileBytes(kind);
 #pragma unroll
     for (int at = 0; at < tileBytes(kind); at += 512)
@@ -188,7 +214,7 @@ private:
   SLUICE_MEMBER bool combine() {
     int64_t part = int64_t(linearThreads) * Accumulators::floats;
     int64_t place = int64_t(blockZ()) * gridX() + blockX();
-    float *first = arg.partials + place * arg.splits * part;
+    float *first = arg.partials + place * gridY() * part;
     float *mine = first + blockY() * part + threadIndex() * 4;
 #pragma unroll
     for (int i = 0; i < vectors; ++i)
@@ -198,17 +224,17 @@ private:
     if (threadIndex() == 0) {
       *ticket = takeTicket(arg.tickets + place);
       // Resets the ticket for the next kernel.
-      if (*ticket == uint32_t(arg.splits) - 1)
+      if (*ticket == uint32_t(columns.splits) - 1)
         arg.tickets[place] = 0;
     }
     syncThreads();
-    if (*ticket != uint32_t(arg.splits) - 1)
+    if (*ticket != uint32_t(columns.splits) - 1)
       return false;
 #pragma unroll
     for (int i = 0; i < vectors; ++i) {
       const float *from = first + threadIndex() * 4 + i * linearThreads * 4;
       Vector4 total = loadL2(from);
-      for (int32_t split = 1; split < arg.splits; ++split) {
+      for (int32_t split = 1; split < columns.splits; ++split) {
         Vector4 next = loadL2(from + split * part);
 #pragma unroll
         for (int j = 0; j < 4; ++j)

@@ -20,7 +20,8 @@
 namespace sluice::cuda {
 
 template <WeightKind kind> struct LinearEpilogue {
-  const LinearArguments &arg;
+  const LinearColumns &columns;
+  const float *rowScales;
   int32_t firstRow; ///< the first row of the block
   int32_t rowsHere; ///< existing rows of the block
 
@@ -41,7 +42,7 @@ private:
   template <int floats>
   SLUICE_MEMBER void finishColumns(const float (&sums)[floats], int32_t tile,
                                    int32_t begin, uint32_t lane) const {
-    int32_t local = tile - arg.firstTile;
+    int32_t local = tile - columns.firstTile;
 #pragma unroll
     for (int i = 0; i < floats; ++i) {
       int32_t row = begin + i;
@@ -50,10 +51,11 @@ private:
       float partner = shuffleXor(value, 8);
       if (lane >= 16 || row >= rowsHere)
         continue;
-      if (arg.gate == Gate::None)
+      if (columns.gate == Gate::None)
         store(row, 16 * local + int32_t(lane), value);
       else if (lane < 8)
-        store(row, 8 * local + int32_t(lane), gated(arg.gate, value) * partner);
+        store(row, 8 * local + int32_t(lane),
+              gated(columns.gate, value) * partner);
     }
   }
 
@@ -63,7 +65,7 @@ private:
   SLUICE_MEMBER void finishProducts(const float (&sums)[floats], int32_t tile,
                                     int32_t begin, uint32_t lane) const {
     int32_t g = int32_t(lane / 4), t = int32_t(lane % 4);
-    int32_t local = tile - arg.firstTile;
+    int32_t local = tile - columns.firstTile;
 #pragma unroll
     for (int i = 0; i < floats; i += 4)
 #pragma unroll
@@ -73,11 +75,11 @@ private:
           continue;
         float first = shifted(scaled(sums[i + j], row), local, g);
         float second = shifted(scaled(sums[i + 2 + j], row), local, g + 8);
-        if (arg.gate == Gate::None) {
+        if (columns.gate == Gate::None) {
           store(row, 16 * local + g, first);
           store(row, 16 * local + g + 8, second);
         } else {
-          store(row, 8 * local + g, gated(arg.gate, first) * second);
+          store(row, 8 * local + g, gated(columns.gate, first) * second);
         }
       }
   }
@@ -85,26 +87,28 @@ private:
   /// Multiplies the operand's scale back.
   SLUICE_MEMBER float scaled(float sum, int32_t row) const {
     if constexpr (kind != WeightKind::BF16)
-      sum = sum * arg.rowScales[firstRow + row];
+      sum = sum * rowScales[firstRow + row];
     return sum;
   }
 
   /// Adds the bias of column `column` of tile `local` among those written.
   SLUICE_MEMBER float shifted(float sum, int32_t local, int32_t column) const {
-    bool isGated = arg.gate != Gate::None;
-    const float *bias = isGated && column >= 8 ? arg.partnerBias : arg.bias;
+    bool isGated = columns.gate != Gate::None;
+    const float *bias =
+        isGated && column >= 8 ? columns.partnerBias : columns.bias;
     int32_t each = isGated ? 8 : 16;
     int32_t place = each * local + column % each;
-    if (!bias || place >= arg.outColumns)
+    if (!bias || place >= columns.outColumns)
       return sum;
-    return sum + bias[each * arg.firstTile + place];
+    return sum + bias[each * columns.firstTile + place];
   }
 
   SLUICE_MEMBER void store(int32_t row, int32_t column, float value) const {
-    if (column >= arg.outColumns)
+    if (column >= columns.outColumns)
       return;
-    int64_t place = int64_t(firstRow + row) * arg.outColumns + column;
-    arg.y[place] = arg.residual ? arg.residual[place] + value : value;
+    int64_t place = int64_t(firstRow + row) * columns.outColumns + column;
+    columns.y[place] =
+        columns.residual ? columns.residual[place] + value : value;
   }
 };
 

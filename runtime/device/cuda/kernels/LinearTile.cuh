@@ -43,7 +43,8 @@ public:
   }
 
 private:
-  const LinearArguments &arg;
+  const LinearRows &arg;
+  const LinearColumns &columns;
   uint32_t lane, warp;
   int32_t blockTile; ///< the block's first, among those that are written
   int32_t ownTile;   ///< the warp's first tile within the block
@@ -55,7 +56,8 @@ private:
   float total[warpTiles][floats];
 
   SLUICE_MEMBER explicit LinearTileBlock(const LinearArguments &arguments)
-      : arg(arguments), lane(laneIndex()), warp(warpIndex()) {
+      : arg(arguments.rows), columns(arguments.columns), lane(laneIndex()),
+        warp(warpIndex()) {
     blockTile = int32_t(blockY()) * linearTileColumnTiles;
     ownTile = int32_t(warp / 4) * warpTiles;
     ownRow = int32_t(warp % 4) * 8 * warpRowTiles;
@@ -82,13 +84,14 @@ private:
       copyRows(stage, stage);
       copyAsyncCommit();
     }
+    clearTotal();
     clearPart();
-    const int32_t unitsOfPart = divideUp(units, arg.splits);
+    const int32_t unitsOfPart = divideUp(units, columns.splits);
     int32_t partEnd = unitsOfPart;
     int32_t stage = 0; // the stage of the unit
     for (int32_t unit = 0; unit < units; ++unit) {
       if (unit == partEnd) {
-        closePart(partEnd == unitsOfPart);
+        closePart();
         partEnd += unitsOfPart;
       }
       waitForStage();
@@ -105,7 +108,7 @@ private:
       stage = stage == arg.stages - 1 ? 0 : stage + 1;
     }
     copyAsyncWait<0>();
-    closePart(partEnd == unitsOfPart);
+    closePart();
     finish();
   }
 
@@ -119,6 +122,15 @@ private:
       copyAsyncWait<2>();
   }
 
+  /// A sum from -0 on is the first part itself, also if that is a zero.
+  SLUICE_MEMBER void clearTotal() {
+#pragma unroll
+    for (int t = 0; t < warpTiles; ++t)
+#pragma unroll
+      for (int i = 0; i < floats; ++i)
+        total[t][i] = -0.0f;
+  }
+
   SLUICE_MEMBER void clearPart() {
 #pragma unroll
     for (int t = 0; t < warpTiles; ++t)
@@ -127,12 +139,12 @@ private:
         part[t][i] = 0;
   }
 
-  SLUICE_MEMBER void closePart(bool isFirst) {
+  SLUICE_MEMBER void closePart() {
 #pragma unroll
     for (int t = 0; t < warpTiles; ++t)
 #pragma unroll
       for (int i = 0; i < floats; ++i)
-        total[t][i] = isFirst ? part[t][i] : total[t][i] + part[t][i];
+        total[t][i] = total[t][i] + part[t][i];
     clearPart();
   }
 
@@ -148,10 +160,10 @@ private:
   /// Copies tile w of the block in warp w; it is contiguous from unit to unit.
   SLUICE_MEMBER void copyWeights(int32_t unit, int32_t stage) const {
     int32_t local = blockTile + int32_t(warp);
-    if (local >= arg.tiles || unit >= units)
+    if (local >= columns.tiles || unit >= units)
       return;
-    int64_t index = int64_t(arg.firstTile + local) * units + unit;
-    const uint8_t *from = arg.weight + index * tileBytes(kind);
+    int64_t index = int64_t(columns.firstTile + local) * units + unit;
+    const uint8_t *from = columns.weight + index * tileBytes(kind);
     uint8_t *to = stageAt(stage) + warp * tileBytes(kind);
 #pragma unroll
     for (int at = 0; at < tileBytes(kind); at += 512)
@@ -204,7 +216,7 @@ private:
                                 block * 64 + int(lane / 8) * 16);
 #pragma unroll
         for (int t = 0; t < warpTiles; ++t) {
-          if (blockTile + ownTile + t >= arg.tiles)
+          if (blockTile + ownTile + t >= columns.tiles)
             continue;
           addBlock(part[t], tiles + t * tileBytes(kind), b, half, pair,
                    rowSums + block);
@@ -229,12 +241,13 @@ private:
   }
 
   SLUICE_MEMBER void finish() const {
-    LinearEpilogue<kind> epilogue = {arg, firstRow, rowsHere};
+    LinearEpilogue<kind> epilogue = {columns, arg.rowScales, firstRow,
+                                     rowsHere};
 #pragma unroll
     for (int t = 0; t < warpTiles; ++t) {
       int32_t local = blockTile + ownTile + t;
-      if (local < arg.tiles)
-        epilogue.finish(total[t], arg.firstTile + local, ownRow, lane);
+      if (local < columns.tiles)
+        epilogue.finish(total[t], columns.firstTile + local, ownRow, lane);
     }
   }
 };

@@ -199,10 +199,10 @@ protected:
                             const std::vector<float> &residual) {
     DeviceArray<float> given(sums), y(residual), rowScales(scales);
     DeviceArray<int32_t> count(std::vector<int32_t>{rows});
-    arguments.linear.rowScales = rowScales.data();
-    arguments.linear.y = y.data();
-    arguments.linear.residual = y.data();
-    arguments.linear.rowCount = count.data();
+    arguments.linear.rows.rowScales = rowScales.data();
+    arguments.linear.columns.y = y.data();
+    arguments.linear.columns.residual = y.data();
+    arguments.linear.rows.rowCount = count.data();
     arguments.sums = given.data();
     emulator::LaunchOptions options;
     options.grid = {uint32_t(divideUp(arguments.tiles, linearWarps)),
@@ -249,9 +249,9 @@ TEST_P(DenseResultsTest, SumsGetScaleBiasAndResidual) {
   DeviceArray<float> bias(randomFloats(random, out));
   auto residual = randomFloats(random, size_t(capacity * out));
   DenseResultArguments arguments = {};
-  arguments.linear.bias = bias.data();
-  arguments.linear.outColumns = out;
-  arguments.linear.tiles = 3;
+  arguments.linear.columns.bias = bias.data();
+  arguments.linear.columns.outColumns = out;
+  arguments.linear.columns.tiles = 3;
   arguments.firstTile = 1;
   arguments.tiles = tiles;
   std::vector<float> y = finish(arguments, residual);
@@ -275,11 +275,11 @@ TEST_P(DenseResultsTest, GatesAreMultipliedWithTheirPartners) {
   auto residual = randomFloats(random, size_t(capacity * out));
   for (Gate gate : {Gate::Silu, Gate::GeluTanh}) {
     DenseResultArguments arguments = {};
-    arguments.linear.bias = bias.data();
-    arguments.linear.partnerBias = bias.data() + out;
-    arguments.linear.outColumns = out;
-    arguments.linear.tiles = arguments.tiles = tiles;
-    arguments.linear.gate = gate;
+    arguments.linear.columns.bias = bias.data();
+    arguments.linear.columns.partnerBias = bias.data() + out;
+    arguments.linear.columns.outColumns = out;
+    arguments.linear.columns.tiles = arguments.tiles = tiles;
+    arguments.linear.columns.gate = gate;
     std::vector<float> y = finish(arguments, residual);
     for (int32_t row = 0; row < rows; ++row)
       for (int32_t c = 0; c < out; ++c) {

@@ -393,9 +393,9 @@ TEST(KernelFactsTest, ArgumentsHaveTheirFieldsNames) {
   EXPECT_EQ(fieldName("sluice_attend_tile_f16_64",
                       wordOf(offsetof(AttendArguments, rows.pages))),
             "rows.pages");
-  EXPECT_EQ(
-      fieldName("sluice_linear_q6_k_8", wordOf(offsetof(LinearArguments, y))),
-      "y");
+  EXPECT_EQ(fieldName("sluice_linear_q6_k_8",
+                      wordOf(offsetof(JoinedLinearArguments, columns[1].y))),
+            "columns[1].y");
   EXPECT_EQ(fieldName("sluice_read_alive", 2), "argument word 2");
   EXPECT_EQ(fieldName("sluice_nothing", 0), "argument word 0");
 }

@@ -70,55 +70,69 @@ Operand makeOperand(const LinearRun &run, const std::vector<float> &x,
   return operand;
 }
 
-/// Returns grid, block and shared memory as KernelABI.h defines them.
-emulator::LaunchOptions shapeOf(const LinearRun &run,
-                                const LinearArguments &arguments) {
-  WeightKind kind = run.weight->spec.kind;
-  emulator::LaunchOptions options;
-  if (run.kernelRows == linearTileRows) {
-    options.grid = {uint32_t(divideUp(run.capacity, linearTileRows)),
-                    uint32_t(divideUp(arguments.tiles, linearTileColumnTiles)),
-                    1};
-    options.threads = linearTileThreads;
-    options.sharedBytes = size_t(run.stages * linearTileStageBytes(kind));
-    return options;
-  }
-  options.grid = {uint32_t(divideUp(arguments.tiles, linearWarps)),
-                  uint32_t(arguments.splits),
+JoinedLinearArguments joinedOf(std::span<const LinearArguments> products) {
+  JoinedLinearArguments joined = {};
+  joined.rows = products.front().rows;
+  for (const LinearArguments &each : products)
+    joined.columns[joined.weights++] = each.columns;
+  return joined;
+}
+
+/// Runs the kernel for few rows, which computes all weights.
+void launchFew(const LinearRun &run, std::span<const LinearArguments> products,
+               emulator::LaunchOptions options, LateInputs &late) {
+  const WeightKind kind = run.weight->spec.kind;
+  JoinedLinearArguments joined = joinedOf(products);
+  options.grid = {uint32_t(linearBlocks(joined)), uint32_t(linearParts(joined)),
                   uint32_t(divideUp(run.capacity, run.kernelRows))};
   options.threads = linearThreads;
   options.sharedBytes = size_t(linearSharedBytes(kind, run.kernelRows));
-  return options;
+  DeviceArray<float> partials(
+      linearPartialFloats(kind, linearBlocks(joined), linearParts(joined),
+                          run.capacity, run.kernelRows));
+  DeviceArray<uint32_t> tickets(
+      std::vector<uint32_t>(options.grid.x * options.grid.z));
+  joined.rows.partials = partials.data();
+  joined.rows.tickets = tickets.data();
+  late.hide(partials);
+  late.hide(tickets);
+  late.expectLaunch(options, kernelOf(kind, run.kernelRows), joined);
+  for (size_t i = 0; i < tickets.size(); ++i)
+    EXPECT_EQ(tickets[i], 0u);
 }
 
-void runKernel(const LinearRun &run, LinearArguments &arguments,
+/// Runs the kernel for prompts, which computes one weight.
+void launchTiles(const LinearRun &run, const LinearArguments &product,
+                 emulator::LaunchOptions options, LateInputs &late) {
+  const WeightKind kind = run.weight->spec.kind;
+  options.grid = {
+      uint32_t(divideUp(run.capacity, linearTileRows)),
+      uint32_t(divideUp(product.columns.tiles, linearTileColumnTiles)), 1};
+  options.threads = linearTileThreads;
+  options.sharedBytes = size_t(run.stages * linearTileStageBytes(kind));
+  late.expectLaunch(options, kernelOf(kind, run.kernelRows), product);
+}
+
+void runKernel(const LinearRun &run, std::span<const LinearArguments> products,
                Operand &operand, DeviceArray<int32_t> &count,
-               DeviceArray<float> &y) {
-  emulator::LaunchOptions options = shapeOf(run, arguments);
+               std::span<DeviceArray<float>> results) {
+  emulator::LaunchOptions options;
   options.order = run.order;
   options.seed = run.seed;
   options.copiedBytes = run.copiedBytes;
   // In shuffled order, several blocks take turns.
   options.resident = run.order == emulator::Order::Shuffled ? 5 : 1;
-  DeviceArray<float> partials(
-      linearPartialFloats(run.weight->spec.kind, arguments.tiles, run.capacity,
-                          run.kernelRows, arguments.splits));
-  DeviceArray<uint32_t> tickets(
-      std::vector<uint32_t>(options.grid.x * options.grid.z));
-  arguments.partials = partials.data();
-  arguments.tickets = tickets.data();
   LateInputs late;
   late.hide(operand.rows);
   late.hide(operand.scales);
   late.hide(operand.sums);
   late.hide(count);
-  late.hide(y);
-  late.hide(partials);
-  late.hide(tickets);
-  late.expectLaunch(options, kernelOf(run.weight->spec.kind, run.kernelRows),
-                    arguments);
-  for (size_t i = 0; i < tickets.size(); ++i)
-    EXPECT_EQ(tickets[i], 0u);
+  for (DeviceArray<float> &y : results)
+    late.hide(y);
+  if (run.kernelRows == linearTileRows)
+    launchTiles(run, products.front(), options, late);
+  else
+    launchFew(run, products, options, late);
 }
 
 void runDense(const LinearRun &run, const LinearArguments &arguments) {
@@ -150,56 +164,86 @@ void runDense(const LinearRun &run, const LinearArguments &arguments) {
   device->destroy(stream);
 }
 
+/// Everything of `run` but its rows, and the addresses of biases and results.
+LinearColumns columnsOf(const LinearRun &run) {
+  const WeightSpec &spec = run.weight->spec;
+  const int32_t each = spec.gated ? 8 : 16;
+  LinearColumns columns = {};
+  columns.weight = run.weight->tiles.data();
+  columns.tiles = run.tiles == 0 ? int32_t(columnTiles(spec)) : run.tiles;
+  columns.firstTile = run.firstTile;
+  columns.outColumns = std::min(
+      columns.tiles * each, int32_t(spec.outFeatures) - run.firstTile * each);
+  columns.splits = run.splits > 0
+                       ? run.splits
+                       : linearSplits(spec.kind, int32_t(spec.outFeatures),
+                                      int32_t(spec.inFeatures));
+  columns.gate = run.gate;
+  return columns;
+}
+
+/// The memory of a product beside its weight and its operand.
+struct ProductMemory {
+  DeviceArray<float> biases;
+  std::vector<float> before; ///< of the results
+};
+
 } // namespace
 
 std::vector<float> LinearRun::run(const std::vector<float> &x) const {
-  const WeightSpec &spec = weight->spec;
-  const auto allTiles = int32_t(columnTiles(spec));
-  const auto in = int32_t(spec.inFeatures);
-  DeviceArray<int32_t> count(std::vector<int32_t>{rows});
-  Operand operand = makeOperand(*this, x, count);
+  return runJoined({this, 1}, x).front();
+}
 
-  LinearArguments arguments = {};
-  arguments.tiles = tiles == 0 ? allTiles : tiles;
-  arguments.firstTile = firstTile;
-  int32_t columns = spec.gated ? 8 : 16;
-  arguments.outColumns =
-      std::min(arguments.tiles * columns,
-               int32_t(spec.outFeatures) - firstTile * columns);
-  arguments.splits = linearSplits(spec.kind, int32_t(spec.outFeatures), in);
-  arguments.weight = weight->tiles.data();
-  arguments.x = operand.rows.data();
-  arguments.rowScales = operand.scales.data();
-  arguments.blockSums = operand.sums.data();
-  DeviceArray<float> biases(bias);
-  if (!bias.empty()) {
-    arguments.bias = biases.data();
-    arguments.partnerBias =
-        spec.gated ? biases.data() + spec.outFeatures : nullptr;
+std::vector<std::vector<float>> cuda::runJoined(std::span<const LinearRun> runs,
+                                                const std::vector<float> &x) {
+  const LinearRun &first = runs.front();
+  DeviceArray<int32_t> count(std::vector<int32_t>{first.rows});
+  Operand operand = makeOperand(first, x, count);
+  LinearRows rows = {};
+  rows.x = operand.rows.data();
+  rows.rowScales = operand.scales.data();
+  rows.blockSums = operand.sums.data();
+  rows.rowCount = count.data();
+  rows.inFeatures = int32_t(first.weight->spec.inFeatures);
+  rows.stages = first.stages;
+
+  std::vector<LinearArguments> products;
+  std::vector<ProductMemory> memory;
+  std::vector<DeviceArray<float>> results;
+  for (const LinearRun &run : runs) {
+    LinearColumns columns = columnsOf(run);
+    ProductMemory &own = memory.emplace_back();
+    if (!run.bias.empty()) {
+      own.biases = DeviceArray<float>(run.bias);
+      columns.bias = own.biases.data();
+      if (run.weight->spec.gated)
+        columns.partnerBias = own.biases.data() + run.weight->spec.outFeatures;
+    }
+    // y holds the residual as well, if there is one.
+    DeviceArray<float> &y = results.emplace_back(size_t(first.capacity) *
+                                                 size_t(columns.outColumns));
+    own.before = y.values();
+    std::copy(run.residual.begin(), run.residual.end(), y.data());
+    columns.y = y.data();
+    columns.residual = run.residual.empty() ? nullptr : y.data();
+    products.push_back({rows, columns});
   }
-  arguments.rowCount = count.data();
-  arguments.inFeatures = in;
-  arguments.stages = stages;
-  arguments.gate = gate;
 
-  // y holds the residual as well, if there is one.
-  DeviceArray<float> y(size_t(capacity) * size_t(arguments.outColumns));
-  const std::vector<float> before = y.values();
-  std::copy(residual.begin(), residual.end(), y.data());
-  arguments.y = y.data();
-  arguments.residual = residual.empty() ? nullptr : y.data();
-
-  if (denseBytes > 0)
-    runDense(*this, arguments);
+  if (first.denseBytes > 0)
+    runDense(first, products.front());
   else
-    runKernel(*this, arguments, operand, count, y);
+    runKernel(first, products, operand, count, results);
 
-  auto used = size_t(rows) * size_t(arguments.outColumns);
-  if (denseBytes == 0)
-    EXPECT_TRUE(sameBits<float>(std::span(y.data(), y.size()).subspan(used),
-                                std::span(before).subspan(used)))
-        << "rows beyond the count were written";
-  std::vector<float> result = y.values();
-  result.resize(used);
-  return result;
+  std::vector<std::vector<float>> values;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const auto used =
+        size_t(first.rows) * size_t(products[i].columns.outColumns);
+    std::vector<float> &all = values.emplace_back(results[i].values());
+    if (first.denseBytes == 0)
+      EXPECT_TRUE(sameBits<float>(std::span(all).subspan(used),
+                                  std::span(memory[i].before).subspan(used)))
+          << "rows beyond the count were written";
+    all.resize(used);
+  }
+  return values;
 }

@@ -37,10 +37,16 @@ struct LinearRun {
   std::vector<float> bias;     ///< [out]; gated: [2][out]
   std::vector<float> residual; ///< [rows][columns]
   int32_t firstTile = 0;
-  int32_t tiles = 0; ///< 0 for all tiles
+  int32_t tiles = 0;  ///< 0 for all tiles
+  int32_t splits = 0; ///< 0 for linearSplits()
   /// If set, receives how many bytes the product copies.
   uint64_t *copiedBytes = nullptr;
 };
+
+/// Runs the products of several weights of one kind with the same rows in one
+/// launch, and returns the rows of each. The first of `runs` says how.
+std::vector<std::vector<float>> runJoined(std::span<const LinearRun> runs,
+                                          const std::vector<float> &x);
 
 } // namespace sluice::cuda
 

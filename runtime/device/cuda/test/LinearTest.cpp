@@ -282,6 +282,37 @@ TEST_P(LinearKernelTest, GatesAndResidualsAreThoseOfTheParts) {
   }
 }
 
+/// Widths differ, and so do the parts into which features are split.
+TEST_P(LinearKernelTest, JoinedWeightsHaveTheBitsOfEach) {
+  constexpr int32_t rows = 5;
+  constexpr int64_t widths[] = {70, 150, 5, 16};
+  constexpr int32_t splits[] = {2, 4, 1, 3};
+  const int64_t in = unitFeatures(kind()) * 18;
+  auto x = randomFloats(random, size_t(rows * in));
+  std::vector<DeviceWeight> weights;
+  for (int64_t out : widths)
+    weights.push_back(deviceWeight(randomWeight(random, kind(), out, in)));
+  std::vector<LinearRun> runs;
+  std::vector<std::vector<float>> want;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    LinearRun &run = runs.emplace_back(weights[i], rows);
+    run.splits = splits[i];
+    run.capacity = 8;
+    if (i % 2 == 1)
+      run.bias = randomFloats(random, size_t(widths[i]));
+    want.push_back(run.run(x));
+  }
+  for (auto [order, count] : {std::pair{Order::Ascending, 2},
+                              {Order::Shuffled, 4},
+                              {Order::Descending, 3}}) {
+    runs.front().order = order;
+    auto together = runJoined(std::span(runs).first(size_t(count)), x);
+    for (size_t i = 0; i < together.size(); ++i)
+      ASSERT_TRUE(sameBits<float>(together[i], want[i]))
+          << "weight " << i << " of " << count;
+  }
+}
+
 TEST_P(LinearKernelTest, WithoutRowsNothingIsReadOrWritten) {
   int64_t in = inputSizes().back();
   DeviceWeight device = deviceWeight(randomWeight(random, kind(), 80, in));

@@ -190,7 +190,7 @@ TEST_F(StepGraphTest, AttentionFindsItsPlaces) {
     EXPECT_EQ(arguments.rows.pagesPerSequence, 1);
     ++found;
   }
-  EXPECT_EQ(found, 2 * 3);
+  EXPECT_EQ(found, 2 * 2);
   // A tile is 32 rows with groups of two heads.
   ASSERT_EQ(graph->attention().tileRows.size(), 1u);
   EXPECT_EQ(graph->attention().tileRows[0], 32);

@@ -58,18 +58,26 @@ constexpr Field operandFields[] = {
     SLUICE_FIELD(OperandArguments, sums),
     SLUICE_FIELD(OperandArguments, rowCount),
 };
+#define SLUICE_ROWS(Arguments, of)                                             \
+  SLUICE_FIELD(Arguments, of.x), SLUICE_FIELD(Arguments, of.rowScales),        \
+      SLUICE_FIELD(Arguments, of.blockSums),                                   \
+      SLUICE_FIELD(Arguments, of.partials),                                    \
+      SLUICE_FIELD(Arguments, of.tickets),                                     \
+      SLUICE_FIELD(Arguments, of.rowCount)
+#define SLUICE_COLUMNS(Arguments, of)                                          \
+  SLUICE_FIELD(Arguments, of.weight), SLUICE_FIELD(Arguments, of.bias),        \
+      SLUICE_FIELD(Arguments, of.partnerBias),                                 \
+      SLUICE_FIELD(Arguments, of.residual), SLUICE_FIELD(Arguments, of.y)
 constexpr Field linearFields[] = {
-    SLUICE_FIELD(LinearArguments, weight),
-    SLUICE_FIELD(LinearArguments, x),
-    SLUICE_FIELD(LinearArguments, rowScales),
-    SLUICE_FIELD(LinearArguments, blockSums),
-    SLUICE_FIELD(LinearArguments, bias),
-    SLUICE_FIELD(LinearArguments, partnerBias),
-    SLUICE_FIELD(LinearArguments, residual),
-    SLUICE_FIELD(LinearArguments, y),
-    SLUICE_FIELD(LinearArguments, partials),
-    SLUICE_FIELD(LinearArguments, tickets),
-    SLUICE_FIELD(LinearArguments, rowCount),
+    SLUICE_ROWS(JoinedLinearArguments, rows),
+    SLUICE_COLUMNS(JoinedLinearArguments, columns[0]),
+    SLUICE_COLUMNS(JoinedLinearArguments, columns[1]),
+    SLUICE_COLUMNS(JoinedLinearArguments, columns[2]),
+    SLUICE_COLUMNS(JoinedLinearArguments, columns[3]),
+};
+constexpr Field linearTileFields[] = {
+    SLUICE_ROWS(LinearArguments, rows),
+    SLUICE_COLUMNS(LinearArguments, columns),
 };
 constexpr Field denseWeightFields[] = {
     SLUICE_FIELD(DenseWeightArguments, weight),
@@ -77,12 +85,8 @@ constexpr Field denseWeightFields[] = {
     SLUICE_FIELD(DenseWeightArguments, rowCount),
 };
 constexpr Field denseResultFields[] = {
-    SLUICE_FIELD(DenseResultArguments, linear.rowScales),
-    SLUICE_FIELD(DenseResultArguments, linear.bias),
-    SLUICE_FIELD(DenseResultArguments, linear.partnerBias),
-    SLUICE_FIELD(DenseResultArguments, linear.residual),
-    SLUICE_FIELD(DenseResultArguments, linear.y),
-    SLUICE_FIELD(DenseResultArguments, linear.rowCount),
+    SLUICE_ROWS(DenseResultArguments, linear.rows),
+    SLUICE_COLUMNS(DenseResultArguments, linear.columns),
     SLUICE_FIELD(DenseResultArguments, sums),
 };
 constexpr Field embedFields[] = {
@@ -191,6 +195,7 @@ const struct {
   std::span<const Field> fields;
 } structures[] = {
     {"sluice_operand_rows", operandFields},
+    {"sluice_linear_tile_", linearTileFields},
     {"sluice_linear_", linearFields},
     {"sluice_dense_weight_", denseWeightFields},
     {"sluice_dense_results_", denseResultFields},
