@@ -122,8 +122,8 @@ sluice::listLaunches(ModuleOp kernels, const ExecutableDescriptor &executable,
 
   cuda::StepGraph graph(*context, rows);
   std::vector<StepLaunch> launches;
-  size_t work = 0;
-  auto add = [&](const StepWork &of, std::optional<int64_t> layer) {
+  auto add = [&](const StepWork &of, std::optional<int64_t> layer,
+                 size_t work) {
     launches.push_back({nodes[launches.size()], of.purpose, of.product,
                         of.weightBytes, of.isGenerated, layer, work});
   };
@@ -134,18 +134,17 @@ sluice::listLaunches(ModuleOp kernels, const ExecutableDescriptor &executable,
     for (size_t next = task; next < task + count && !graph.failed(); ++next)
       works.push_back(
           describeWork({descriptor, program}, {rows, next, layers[next]}));
-    // The nodes that are new belong to one piece of work. Where tasks share a
-    // launch for few rows, each has one of its own for many.
+    // The nodes that are new belong to one piece of work. Where products share
+    // a launch for few rows, each has one of its own for many.
     const bool isShared = nodes.size() != launches.size() + works.size();
     for (size_t i = 0; !graph.failed() && launches.size() < nodes.size(); ++i)
-      add(isShared ? joinWorks(works) : works[i], layers[task]);
-    ++work;
+      add(isShared ? joinWorks(works) : works[i], layers[task], task);
     task += count;
   }
   SLUICE_RETURN_IF_ERROR(graph.finish());
   StepWork drawing;
   drawing.purpose = "drawing";
   while (launches.size() < nodes.size())
-    add(drawing, std::nullopt);
+    add(drawing, std::nullopt, layers.size());
   return launches;
 }

@@ -150,6 +150,83 @@ private:
             kernel.getBlocks()};
   }
 
+  /// Describes a norm, or what stands for one, and the buffers to which its
+  /// rows go: one for each format of operands, and one for the rows themselves.
+  void describeNorm(TaskRowsOp task, device::RowNorm norm, Value rows,
+                    std::vector<device::RowNorm> &norms) const {
+    if (Value buffer = task.getBuffer(rows); buffer && rows.getDefiningOp())
+      norm.output = number(buffer);
+    for (Operation &op : task.getRowOps())
+      if (auto operand = dyn_cast<ToOperandOp>(op);
+          operand && operand.getInput() == rows) {
+        norm.operand = number(task.getBuffer(operand));
+        norm.format =
+            static_cast<device::OperandRows>(operand.getOperand().getFormat());
+        norms.push_back(norm);
+        norm.output = device::noOperand;
+      }
+    if (norm.output != device::noOperand)
+      norms.push_back(norm);
+  }
+
+  /// Returns all that the loop does, or nothing if that is more than norms of
+  /// rows that it reads, and operands of these or of rows that it reads.
+  std::vector<device::RowNorm> describeNorms(TaskRowsOp task) const {
+    std::vector<device::RowNorm> norms;
+    for (auto [rows, buffer] :
+         llvm::zip_equal(task.getRowArguments(), task.getReads())) {
+      device::RowNorm norm;
+      norm.input = number(buffer);
+      describeNorm(task, norm, rows, norms);
+    }
+    for (Operation &op : task.getRowOps()) {
+      if (isa<ToOperandOp>(op))
+        continue;
+      if (!isa<RmsNormOp, LayerNormOp>(op) ||
+          !isa<BlockArgument>(op.getOperand(0)))
+        return {};
+      device::RowNorm norm;
+      norm.input = number(task.getBuffer(op.getOperand(0)));
+      if (auto rms = dyn_cast<RmsNormOp>(op)) {
+        norm.norm = device::NormKind::Rms;
+        norm.epsilon = static_cast<float>(rms.getEpsilon().convertToDouble());
+        norm.weight = numberWeight(task, task.getWeight(rms.getWeight()));
+      } else {
+        auto layer = cast<LayerNormOp>(op);
+        norm.norm = device::NormKind::Layer;
+        norm.epsilon = static_cast<float>(layer.getEpsilon().convertToDouble());
+        norm.weight = numberWeight(task, task.getWeight(layer.getWeight()));
+        if (Value bias = layer.getBias())
+          norm.bias = numberWeight(task, task.getWeight(bias));
+      }
+      describeNorm(task, norm, op.getResult(0), norms);
+    }
+    return norms;
+  }
+
+  /// Returns all that the loop does, or nothing if that is more than rotations
+  /// of rows that it reads.
+  std::vector<device::RowRotation> describeRotations(TaskRowsOp task) const {
+    std::vector<device::RowRotation> rotations;
+    for (Operation &op : task.getRowOps()) {
+      if (isa<RotationsOp>(op))
+        continue;
+      auto rotate = dyn_cast<RotateOp>(op);
+      if (!rotate || !isa<BlockArgument>(rotate.getInput()))
+        return {};
+      auto table =
+          rotate.getRotations().getDefiningOp<RotationsOp>().getTable();
+      rotations.push_back({number(task.getBuffer(rotate.getInput())),
+                           number(task.getBuffer(rotate.getResult())),
+                           describeArgument(task, task.getWeight(table)).index,
+                           static_cast<int64_t>(rotate.getHeads()),
+                           static_cast<int64_t>(rotate.getHeadDim()),
+                           static_cast<int64_t>(rotate.getRotaryDim()),
+                           rotate.getStyle() == RopeStyle::Half});
+    }
+    return rotations;
+  }
+
   device::StepTask describe(TaskRowsOp task) {
     KernelAttr kernel = task.getKernelAttr();
     if (!kernel)
@@ -164,6 +241,8 @@ private:
     // The runtime adds the first one, the number of rows.
     for (const KernelParameter &parameter : llvm::drop_begin(parameters))
       loop.arguments.push_back(describeArgument(task, parameter));
+    loop.norms = describeNorms(task);
+    loop.rotations = describeRotations(task);
     return loop;
   }
 

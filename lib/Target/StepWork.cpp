@@ -171,14 +171,16 @@ StepWork sluice::describeWork(const WorkWeights &weights,
 }
 
 StepWork sluice::joinWorks(const std::vector<StepWork> &works) {
-  StepWork joined;
+  if (works.size() == 1)
+    return works.front();
+  StepWork joined; // its kernel is one of the runtime's
   SmallVector<std::string> purposes, products;
   for (const StepWork &each : works) {
-    purposes.push_back(each.purpose);
+    if (!each.purpose.empty())
+      purposes.push_back(each.purpose);
     if (!each.product.empty())
       products.push_back(each.product);
     joined.weightBytes += each.weightBytes;
-    joined.isGenerated |= each.isGenerated;
   }
   joined.purpose = llvm::join(purposes, "; ");
   joined.product = llvm::join(products, ", ");

@@ -142,6 +142,43 @@ private:
                    "tokens");
         break;
       }
+    for (const RowNorm &norm : loop.norms)
+      checkNorm(norm, loop.kind);
+    for (const RowRotation &rotation : loop.rotations)
+      checkRotation(rotation, loop.kind);
+  }
+
+  void checkRotation(const RowRotation &rotation, RecordKind kind) {
+    if (rotation.heads < 1 || rotation.heads > maxHeads ||
+        rotation.headDim < 1 || rotation.headDim > maxFloats ||
+        rotation.rotaryDim < 2 || rotation.rotaryDim > rotation.headDim ||
+        rotation.rotaryDim % 2 != 0)
+      return failTask("a rotation of ", rotation.rotaryDim, " of ",
+                      rotation.headDim, " features in ", rotation.heads,
+                      " heads");
+    for (int64_t index : {rotation.input, rotation.output})
+      checkWidth(index, kind, rotation.heads * rotation.headDim);
+    if (checkIndex("rope table", rotation.ropeTable,
+                   program.ropeTables.size()) &&
+        std::ssize(program.ropeTables[size_t(rotation.ropeTable)]
+                       .inverseFrequencies) != rotation.rotaryDim / 2)
+      failTask("rope table ", rotation.ropeTable, " is not for ",
+               rotation.rotaryDim, " features");
+  }
+
+  void checkNorm(const RowNorm &norm, RecordKind kind) {
+    const PlannedBuffer *input = findBuffer(norm.input, kind);
+    if ((norm.norm == NormKind::None) != (norm.weight == noOperand))
+      failTask("a norm without a weight, or a weight without a norm");
+    for (int64_t weight : {norm.weight, norm.bias})
+      if (weight != noOperand)
+        checkIndex("weight", weight, size_t(weights));
+    if (!std::isfinite(norm.epsilon) || norm.epsilon < 0)
+      failTask("the epsilon of a norm is out of range");
+    if (norm.output != noOperand && input)
+      checkWidth(norm.output, kind, input->floats);
+    if (norm.operand != noOperand)
+      findBuffer(norm.operand, kind);
   }
 
   void checkTask(const ProductTask &product) {

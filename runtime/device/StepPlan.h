@@ -74,6 +74,42 @@ struct KernelArgument {
   int64_t part = 0;
 };
 
+/// The formats of the rows that a GPU's products take.
+enum class OperandRows : uint8_t { F32, Bf16, F16 };
+
+/// How rows are normalised: not at all, or as by sluice.rms_norm or
+/// sluice.layer_norm.
+enum class NormKind : uint8_t { None, Rms, Layer };
+
+/// Rows that are normalised, stored, and made operands of products.
+struct RowNorm {
+  NormKind norm = NormKind::None;
+  float epsilon = 0;
+  int64_t input = 0;
+  int64_t weight = noOperand;  ///< a weight, noOperand without a norm
+  int64_t bias = noOperand;    ///< a weight, or noOperand
+  int64_t output = noOperand;  ///< the buffer of the normalised rows, if any
+  int64_t operand = noOperand; ///< the buffer of the operands, if any
+  OperandRows format = OperandRows::F32; ///< of the operands
+
+  bool operator==(const RowNorm &) const = default;
+};
+
+/// A rotation of the heads of rows, as by sluice.rotate.
+struct RowRotation {
+  int64_t input = 0;
+  int64_t output = 0;
+  int64_t ropeTable = 0;
+  int64_t heads = 0;
+  int64_t headDim = 0;
+  int64_t rotaryDim = 0; ///< the features of a head that are rotated
+  /// Whether feature i is rotated with i + rotaryDim / 2, and not with the
+  /// adjacent one.
+  bool isHalf = false;
+
+  bool operator==(const RowRotation &) const = default;
+};
+
 /// Executes a row kernel for all rows, or outputs. A CPU calls it for each
 /// thread's share of them. A GPU launches it with `blocks` blocks of `threads`
 /// threads for each record of capacity: those of row r begin at block r *
@@ -88,6 +124,11 @@ struct RowLoopTask {
   std::vector<KernelArgument> arguments;
   int64_t threads = 0; ///< for a GPU; 0 for a CPU, as are `blocks`
   int64_t blocks = 0;
+  // For a GPU: all that the kernel does, if it is no more than one of these.
+  // The runtime may then do it in the launch of another task, with the same
+  // bits, instead of launching the kernel.
+  std::vector<RowNorm> norms = {};
+  std::vector<RowRotation> rotations = {};
 };
 
 /// The activation of a gated product.
@@ -110,9 +151,6 @@ struct ProductTask {
   int64_t partnerBias = noOperand;
   int64_t residual = noOperand; ///< a buffer, which may be the output
 };
-
-/// The formats of the rows that a GPU's products take.
-enum class OperandRows : uint8_t { F32, Bf16, F16 };
 
 /// Converts rows to operands of products. For a GPU only.
 struct OperandTask {

@@ -41,6 +41,9 @@ template <>
 constexpr std::array<std::string_view, 3> names<ProductGate> = {"none", "silu",
                                                                 "gelu_tanh"};
 template <>
+constexpr std::array<std::string_view, 3> names<NormKind> = {"none", "rms",
+                                                             "layer"};
+template <>
 constexpr std::array<std::string_view, 3> names<OperandRows> = {"f32", "bf16",
                                                                 "f16"};
 
@@ -80,6 +83,29 @@ void visitFields(Object &argument, const auto &visit) {
   visit("part", argument.part, 0);
 }
 
+template <Is<RowNorm> Object>
+void visitFields(Object &norm, const auto &visit) {
+  visit("norm", norm.norm, NormKind::None);
+  visit("epsilon", norm.epsilon, 0.0f);
+  visit("input", norm.input);
+  visit("weight", norm.weight, noOperand);
+  visit("bias", norm.bias, noOperand);
+  visit("output", norm.output, noOperand);
+  visit("operand", norm.operand, noOperand);
+  visit("format", norm.format, OperandRows::F32);
+}
+
+template <Is<RowRotation> Object>
+void visitFields(Object &rotation, const auto &visit) {
+  visit("input", rotation.input);
+  visit("output", rotation.output);
+  visit("rope_table", rotation.ropeTable);
+  visit("heads", rotation.heads);
+  visit("head_dim", rotation.headDim);
+  visit("rotary_dim", rotation.rotaryDim);
+  visit("half", rotation.isHalf, false);
+}
+
 template <Is<RowLoopTask> Object>
 void visitFields(Object &task, const auto &visit) {
   visit("kind", task.kind);
@@ -87,6 +113,8 @@ void visitFields(Object &task, const auto &visit) {
   visit("arguments", task.arguments);
   visit("threads", task.threads, 0);
   visit("blocks", task.blocks, 0);
+  visit("norms", task.norms, std::vector<RowNorm>());
+  visit("rotations", task.rotations, std::vector<RowRotation>());
 }
 
 template <Is<ProductTask> Object>

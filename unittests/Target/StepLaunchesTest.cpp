@@ -140,23 +140,21 @@ TEST_F(StepLaunchesTest, OneRow) {
           "1 rows_rms_norm_to_operand_to_operand* (attn_norm)  512 0",
           "2 sluice_linear_q8_0_8 (attn_q[0:48], bias; attn_q[48:128], bias) "
           "attn_q[0:48], attn_q[48:128] 17920 0",
-          "3 sluice_linear_bf16_8 (attn_k; attn_v) attn_k, attn_v 32768 0",
-          "4 rows_concat* ()  0 0",
-          "5 sluice_append_cache (keys and values)  0 0",
-          "6 sluice_attend_f16_64 (attention)  0 0",
-          "7 sluice_operand_rows (operand of ffn_gate+ffn_up)  0 0",
-          "8 sluice_linear_q8_0_8 (ffn_gate+ffn_up, silu) ffn_gate+ffn_up "
-          "69632 0",
-          "9 sluice_operand_rows (operand of ffn_down)  0 0",
-          "10 sluice_linear_q4_0_8 (ffn_down, residual) ffn_down 18432 0",
-          "11 rows_select_outputs_to_operand* ()  0 -",
-          "12 sluice_linear_f16_8 (token_embd) token_embd 28672 -",
-          "13 greedy_tokens* ()  0 -", "14 sluice_sample_search (drawing)  0 -",
-          "14 sluice_sample_merge (drawing)  0 -"));
+          "4 sluice_linear_bf16_8 (attn_k; attn_v) attn_k, attn_v 32768 0",
+          "6 rows_concat* ()  0 0",
+          "7 sluice_append_cache (keys and values)  0 0",
+          "8 sluice_attend_f16_64 (attention; operand of ffn_gate+ffn_up)  0 0",
+          "10 sluice_linear_q8_0_8 (ffn_gate+ffn_up, silu; operand of "
+          "ffn_down) ffn_gate+ffn_up 69632 0",
+          "12 sluice_linear_q4_0_8 (ffn_down, residual) ffn_down 18432 0",
+          "13 rows_select_outputs_to_operand* ()  0 -",
+          "14 sluice_linear_f16_8 (token_embd) token_embd 28672 -",
+          "15 greedy_tokens* ()  0 -", "16 sluice_sample_search (drawing)  0 -",
+          "16 sluice_sample_merge (drawing)  0 -"));
 }
 
 /// Attention has a kernel for prompts, which is the first launch of its work.
-/// The kernels for prompts compute one weight each.
+/// The kernels for prompts compute one weight each, and no operands.
 TEST_F(StepLaunchesTest, RowsOfPrompts) {
   ASSERT_TRUE(module);
   Expected<std::vector<StepLaunch>> few = list(1), many = list(256);
@@ -167,9 +165,10 @@ TEST_F(StepLaunchesTest, RowsOfPrompts) {
       nodes.push_back(launch.node);
   EXPECT_THAT(nodes, testing::ElementsAre("sluice_attend_tile_f16_64",
                                           "sluice_attend_f16_64"));
-  EXPECT_EQ(many->size(), few->size() + 3);
+  EXPECT_EQ(many->size(), few->size() + 5);
   EXPECT_EQ(many->at(3).purpose, "attn_q[48:128], bias");
   EXPECT_EQ(many->at(3).work, many->at(2).work);
+  EXPECT_EQ(many->at(10).purpose, "operand of ffn_gate+ffn_up");
   EXPECT_EQ(many->back().work, few->back().work);
   // A row of the table is read for each row of the step, and each weight once.
   EXPECT_EQ(many->front().weightBytes, 256 * few->front().weightBytes);

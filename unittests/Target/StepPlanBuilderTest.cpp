@@ -197,6 +197,86 @@ sluice.program @main step @main_step cuda {
              #sluice.weight_use<@last, linear>]}
 )";
 
+/// Loops of which the runtime knows all that they do, and one that rotates
+/// what it has normalised.
+constexpr char knownText[] = R"(
+!rows = !sluice.buffer<rows, 256>
+!half = !sluice.buffer<rows, 256, <f16, floats = 148>>
+!brain = !sluice.buffer<rows, 256, <bf16, floats = 128>>
+!table = !sluice.rope_table<4>
+!r = tensor<?x256xf32>
+!w = tensor<256xf32>
+
+sluice.file @f path "m.gguf" size 1000000 identity "0123456789abcdef"
+sluice.weight @embd in @f at 0 stored f32 : tensor<100x256xf32>
+sluice.weight @scale in @f at 0 stored f32 : !w
+sluice.weight @shift in @f at 0 stored f32 : !w
+
+sluice.step @main_step(%batch: !sluice.batch) target #sluice.cuda
+    attributes {architecture = "t", model_name = "t", vocab_size = 256,
+    context_length = 8, eos_tokens = array<i64>, hidden_size = 256, layers = 1,
+    row_floats = 4096, output_floats = 256} {
+  %embd = sluice.param @embd : tensor<100x256xf32>
+  %scale = sluice.param @scale : !w
+  %shift = sluice.param @shift : !w
+  %t = sluice.rope_table <inverse = [1.0, 0.5], factor = 1.0> : !table
+  %h = sluice.buffer at 0 : !rows
+  %n = sluice.buffer at 256 : !rows
+  %a = sluice.buffer at 512 : !half
+  %b = sluice.buffer at 672 : !brain
+  %c = sluice.buffer at 800 : !half
+  %q = sluice.buffer at 960 : !rows
+  %k = sluice.buffer at 1216 : !rows
+  %y = sluice.buffer at 1472 : !rows
+  sluice.task.rows rows runtime weights(%x0 = %embd : tensor<100x256xf32>)
+      writes(%h : !rows) {
+    %x = sluice.embed %batch, %x0 by token : tensor<100x256xf32> -> !r
+    sluice.task.yield %x : !r
+  }
+  sluice.task.rows rows kernel @kernels::@two threads 32 blocks 1
+      reads(%x = %h : !rows) weights(%w = %scale : !w, %s = %shift : !w)
+      writes(%n : !rows, %a : !half, %b : !brain, %c : !half) {
+    %0 = sluice.layer_norm %x, %w bias %s epsilon 1.0e-5 : !r, !w, !w
+    %1 = sluice.to_operand %0 as <f16, floats = 148> : !r
+    %2 = sluice.to_operand %0 as <bf16, floats = 128> : !r
+    %3 = sluice.to_operand %x as <f16, floats = 148> : !r
+    sluice.task.yield %0, %1, %2, %3 : !r, !r, !r, !r
+  }
+  sluice.task.rows rows kernel @kernels::@turn threads 32 blocks 1
+      reads(%x = %h : !rows, %z = %n : !rows) weights(%f = %t : !table)
+      writes(%q : !rows, %k : !rows) {
+    %0 = sluice.rotations %batch, %f : !table -> tensor<?x4xf32>
+    %1 = sluice.rotate %x by %0 half heads 64 head_dim 4 : !r, tensor<?x4xf32>
+    %2 = sluice.rotate %z by %0 interleaved heads 32 head_dim 8
+      : !r, tensor<?x4xf32>
+    sluice.task.yield %1, %2 : !r, !r
+  }
+  sluice.task.rows rows kernel @kernels::@both threads 32 blocks 1
+      reads(%x = %q : !rows)
+      weights(%w = %scale : !w, %f = %t : !table) writes(%y : !rows) {
+    %0 = sluice.rms_norm %x, %w epsilon 1.0e-5 : !r, !w
+    %1 = sluice.rotations %batch, %f : !table -> tensor<?x4xf32>
+    %2 = sluice.rotate %0 by %1 half heads 64 head_dim 4 : !r, tensor<?x4xf32>
+    sluice.task.yield %2 : !r
+  }
+  %o = sluice.buffer at 0 : !sluice.buffer<outputs, 256>
+  sluice.task.rows outputs kernel @kernels::@select threads 128 blocks 4
+      reads(%x = %y : !rows) writes(%o : !sluice.buffer<outputs, 256>) {
+    %s = sluice.select_outputs %x, %batch : !r
+    sluice.task.yield %s : !r
+  }
+  sluice.results %o : !sluice.buffer<outputs, 256>
+}
+sluice.program @main step @main_step cuda {
+  architecture = "t", model_name = "t", vocab_size = 256, context_length = 8,
+  eos_tokens = array<i64>, hidden_size = 256, layers = 1, row_floats = 4096,
+  output_floats = 256, logits_offset = 0, caches = [],
+  rope_tables = [#sluice.rope_table<inverse = [1.0, 0.5], factor = 1.0>],
+  weights = [#sluice.weight_use<@embd, rows>,
+             #sluice.weight_use<@scale, vector>,
+             #sluice.weight_use<@shift, vector>]}
+)";
+
 class StepPlanBuilderTest : public testing::Test {
 protected:
   explicit StepPlanBuilderTest(const char *source = text) : source(source) {}
@@ -236,6 +316,40 @@ class GpuStepPlanBuilderTest : public StepPlanBuilderTest {
 protected:
   GpuStepPlanBuilderTest() : StepPlanBuilderTest(gpuText) {}
 };
+
+class KnownLoopsTest : public StepPlanBuilderTest {
+protected:
+  KnownLoopsTest() : StepPlanBuilderTest(knownText) {}
+};
+
+TEST_F(KnownLoopsTest, NormsAndOperands) {
+  const auto &loop = task<RowLoopTask>(1);
+  const RowNorm half = {NormKind::Layer, 1e-5f, 0, 1, 2, 1, 2,
+                        OperandRows::F16};
+  RowNorm brain = half;
+  brain.output = noOperand;
+  brain.operand = 3;
+  brain.format = OperandRows::Bf16;
+  RowNorm asRead;
+  asRead.operand = 4;
+  asRead.format = OperandRows::F16;
+  EXPECT_EQ(loop.norms, (std::vector<RowNorm>{asRead, half, brain}));
+  EXPECT_TRUE(loop.rotations.empty());
+}
+
+TEST_F(KnownLoopsTest, Rotations) {
+  const auto &loop = task<RowLoopTask>(2);
+  EXPECT_EQ(loop.rotations,
+            (std::vector<RowRotation>{{0, 5, 0, 64, 4, 4, true},
+                                      {1, 6, 0, 32, 8, 4, false}}));
+  EXPECT_TRUE(loop.norms.empty());
+}
+
+TEST_F(KnownLoopsTest, LoopsThatDoMoreAreNotDescribed) {
+  const auto &loop = task<RowLoopTask>(3);
+  EXPECT_TRUE(loop.norms.empty());
+  EXPECT_TRUE(loop.rotations.empty());
+}
 
 TEST_F(StepPlanBuilderTest, BuffersAreNumberedInOrder) {
   ASSERT_EQ(plan.tasks.size(), 15u);

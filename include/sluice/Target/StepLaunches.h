@@ -38,10 +38,9 @@ struct StepLaunch {
   /// The number of the model's layer, which `purpose` and `product` leave out.
   /// Empty for a node outside layers.
   std::optional<int64_t> layer;
-  /// The number of the piece of work within the step that the node belongs to:
-  /// a task, or several that share a launch where there are few rows. One task
-  /// may need several launches; so may the sampling of tokens, which is the
-  /// last piece of work.
+  /// The number of the first task of the program's plan that the node belongs
+  /// to, or the number of tasks for the drawing of tokens. One task may need
+  /// several launches, and one launch may compute several tasks.
   size_t work = 0;
 
   bool operator==(const StepLaunch &) const = default;

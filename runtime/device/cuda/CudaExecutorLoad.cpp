@@ -122,6 +122,7 @@ Status CudaExecutor::State::plan(const CudaExecutorLimits &limits) {
   context.limits = limits;
   context.multiprocessors = device->properties().multiprocessors;
   context.sharedBytes = device->properties().sharedBytes;
+  context.oneTask = device->options().oneTask;
   Expected<MemoryPlan> planned = MemoryPlan::make(program, limits);
   if (!planned)
     return planned.status();

@@ -24,6 +24,9 @@ using namespace sluice::device;
 static_assert(int(OperandRows::F32) == int(OperandKind::F32) &&
               int(OperandRows::Bf16) == int(OperandKind::BF16) &&
               int(OperandRows::F16) == int(OperandKind::F16));
+static_assert(int(NormKind::None) == int(Norm::None) &&
+              int(NormKind::Rms) == int(Norm::Rms) &&
+              int(NormKind::Layer) == int(Norm::Layer));
 static_assert(int(ProductGate::None) == int(Gate::None) &&
               int(ProductGate::Silu) == int(Gate::Silu) &&
               int(ProductGate::GeluTanh) == int(Gate::GeluTanh));
@@ -64,14 +67,22 @@ public:
 
   /// Returns the arguments of a launch of the product alone.
   std::optional<LinearArguments> argumentsOf(const ProductTask &task);
-  /// Appends products that share a launch where there are few rows.
+  /// Appends products that share a launch where there are few rows, and have
+  /// the tail only there.
   void appendProducts(WeightKind kind, RecordKind records,
-                      std::span<LinearArguments> products);
+                      std::span<LinearArguments> products, const RowTail &tail);
+  void appendAttention(const AttendTask &task, const RowTail &tail);
+  /// Adds what the task does to the tail of the launch before it.
+  void addTo(RowTail &tail);
 
   void append(const RowLoopTask &task);
-  void append(const ProductTask &) {} // appendProducts() takes all of them
-  void append(const AppendTask &task);
-  void append(const AttendTask &task);
+  void append(const ProductTask &) {} // for appendProducts()
+  void append(const AppendTask &task) { appendRotated(task, {}); }
+  /// Appends the kernel that stores keys and values and does these rotations,
+  /// of the keys among them or of none.
+  void appendRotated(const AppendTask &task,
+                     std::span<const RowRotation> rotations);
+  void append(const AttendTask &) {} // for appendAttention()
   void append(const ExchangeTask &task);
   void append(const CheckpointTask &task);
   void append(const BarrierTask &) { failWith("a GPU has no barriers"); }
@@ -109,8 +120,10 @@ private:
                     const WeightSpec &spec);
   void appendTiles(WeightKind kind, int32_t rows, LinearArguments &arguments);
   void appendJoined(WeightKind kind, int32_t rows,
-                    std::span<const LinearArguments> products);
+                    std::span<const LinearArguments> products,
+                    const RowTail &tail);
   void appendAttention(AttendArguments &arguments, int32_t dim);
+  NormArguments argumentsOf(const RowNorm &norm, int64_t threads);
 
   StepGraph &graph;
   const CudaProgram &program;
@@ -122,7 +135,8 @@ private:
 
 /// Appends the tasks from number `first` on, which are products with weights of
 /// one kind.
-static void appendProducts(StepGraph &graph, size_t first, size_t count) {
+static void appendProducts(StepGraph &graph, size_t first, size_t count,
+                           const RowTail &tail) {
   const CudaProgram &program = *graph.context.program;
   std::vector<LinearArguments> products;
   for (size_t number = first; number < first + count; ++number) {
@@ -137,7 +151,7 @@ static void appendProducts(StepGraph &graph, size_t first, size_t count) {
   const auto &weight =
       std::get<LinearWeight>(program.weights[size_t(task.weight)]);
   TaskAppender(graph, first)
-      .appendProducts(weightSpec(weight)->kind, task.kind, products);
+      .appendProducts(weightSpec(weight)->kind, task.kind, products, tail);
 }
 
 size_t cuda::appendTasks(StepGraph &graph, size_t first) {
@@ -147,14 +161,70 @@ size_t cuda::appendTasks(StepGraph &graph, size_t first) {
     graph.outputsNumbered = true;
     graph.checkpointsBeforeOutputs = graph.checkpoints;
   }
-  const size_t count = joinedTasks(program, first);
+  const bool oneTask = graph.context.oneTask;
+  const size_t joined = oneTask ? 1 : joinedTasks(program, first);
+  const size_t tails = oneTask || graph.capacity(recordKindOf(task)) > 1
+                           ? 0
+                           : tailTasks(program, first, first + joined);
+  RowTail tail = {};
+  for (size_t number = first + joined; number < first + joined + tails;
+       ++number)
+    TaskAppender(graph, number).addTo(tail);
   if (std::holds_alternative<ProductTask>(task))
-    appendProducts(graph, first, count);
+    appendProducts(graph, first, joined, tail);
+  else if (const auto *loop = std::get_if<RowLoopTask>(&task);
+           loop && joined == 2)
+    TaskAppender(graph, first + 1)
+        .appendRotated(std::get<AppendTask>(program.step.tasks[first + 1]),
+                       loop->rotations);
+  else if (const auto *attend = std::get_if<AttendTask>(&task))
+    TaskAppender(graph, first).appendAttention(*attend, tail);
   else
     std::visit(
         [&](const auto &each) { TaskAppender(graph, first).append(each); },
         task);
-  return count;
+  return joined + tails;
+}
+
+//===----------------------------------------------------------------------===//
+// Tails
+//===----------------------------------------------------------------------===//
+
+/// `threads` are those of the norm's generated kernel.
+NormArguments TaskAppender::argumentsOf(const RowNorm &norm, int64_t threads) {
+  const int64_t features = buffer(norm.input).floats;
+  NormArguments arguments = {};
+  arguments.norm = static_cast<Norm>(norm.norm);
+  arguments.x = addressOf(norm.input);
+  arguments.epsilon = norm.epsilon;
+  arguments.features = static_cast<int32_t>(features);
+  arguments.threads = static_cast<int32_t>(threads);
+  if (norm.norm != NormKind::None) {
+    arguments.weight = biasAddress(norm.weight, features);
+    arguments.bias = biasAddress(norm.bias, features);
+    if (threads < 32 || threads > maxNormThreads ||
+        (threads & (threads - 1)) != 0)
+      failWith("a norm by ", threads, " threads");
+  }
+  if (norm.output != noOperand)
+    arguments.y = addressOf(norm.output);
+  if (norm.operand != noOperand) {
+    arguments.kind = static_cast<OperandKind>(norm.format);
+    const OperandParts parts =
+        operandParts(norm.operand, features, arguments.kind);
+    arguments.operand = parts.rows;
+    arguments.scales = parts.scales;
+    arguments.sums = parts.sums;
+  }
+  return arguments;
+}
+
+void TaskAppender::addTo(RowTail &tail) {
+  const StepTask &task = program.step.tasks[number];
+  const auto *loop = std::get_if<RowLoopTask>(&task);
+  tail.ticket = inArena<uint32_t>(memory.tailTicket);
+  for (const RowNorm &norm : tailNorms(task))
+    tail.norms[tail.count++] = argumentsOf(norm, loop ? loop->threads : 0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -347,9 +417,11 @@ void TaskAppender::appendTiles(WeightKind kind, int32_t rows,
 }
 
 void TaskAppender::appendJoined(WeightKind kind, int32_t rows,
-                                std::span<const LinearArguments> products) {
+                                std::span<const LinearArguments> products,
+                                const RowTail &tail) {
   JoinedLinearArguments joined = {};
   joined.rows = products.front().rows;
+  joined.tail = tail;
   for (const LinearArguments &each : products)
     joined.columns[joined.weights++] = each.columns;
   const int32_t each = linearRows(rows);
@@ -361,7 +433,8 @@ void TaskAppender::appendJoined(WeightKind kind, int32_t rows,
 }
 
 void TaskAppender::appendProducts(WeightKind kind, RecordKind records,
-                                  std::span<LinearArguments> products) {
+                                  std::span<LinearArguments> products,
+                                  const RowTail &tail) {
   const auto rows = static_cast<int32_t>(graph.capacity(records));
   if (isDense(graph.context.limits, kind, rows)) {
     for (const LinearArguments &each : products)
@@ -369,7 +442,7 @@ void TaskAppender::appendProducts(WeightKind kind, RecordKind records,
     return;
   }
   if (!takesTiles(kind, rows, graph.context.sharedBytes))
-    return appendJoined(kind, rows, products);
+    return appendJoined(kind, rows, products, tail);
   for (LinearArguments &each : products)
     appendTiles(kind, rows, each);
 }
@@ -432,7 +505,8 @@ TaskAppender::argumentsOf(const ProductTask &task) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-void TaskAppender::append(const AppendTask &task) {
+void TaskAppender::appendRotated(const AppendTask &task,
+                                 std::span<const RowRotation> rotations) {
   const CacheShape &shape = program.caches[size_t(task.cache)];
   AppendArguments arguments = {};
   arguments.k = addressOf(task.key);
@@ -448,11 +522,21 @@ void TaskAppender::append(const AppendTask &task) {
   arguments.kvHeads = static_cast<int32_t>(shape.kvHeads);
   arguments.headDim = static_cast<int32_t>(shape.headDim);
   arguments.kind = graph.context.limits.cacheKind;
+  for (const RowRotation &each : rotations) {
+    Rotation &rotation =
+        each.output == task.key ? arguments.keys : arguments.queries;
+    rotation.x = addressOf(each.input);
+    rotation.y = addressOf(each.output);
+    rotation.table = inArena<float>(memory.ropes[size_t(each.ropeTable)]);
+    rotation.heads = static_cast<int32_t>(each.heads);
+    rotation.pairs = static_cast<int32_t>(each.rotaryDim / 2);
+    rotation.isHalf = each.isHalf;
+  }
   constexpr int64_t warps = appendThreads / 32;
+  const int64_t heads = shape.kvHeads + arguments.queries.heads;
   graph.append(
       "sluice_append_cache",
-      {static_cast<uint32_t>((graph.rows * shape.kvHeads + warps - 1) / warps),
-       1, 1},
+      {static_cast<uint32_t>((graph.rows * heads + warps - 1) / warps), 1, 1},
       appendThreads, 0, arguments);
 }
 
@@ -486,7 +570,8 @@ void TaskAppender::appendAttention(AttendArguments &arguments, int32_t dim) {
       threads, static_cast<uint32_t>(attendSharedBytes(dim)), arguments);
 }
 
-void TaskAppender::append(const AttendTask &task) {
+void TaskAppender::appendAttention(const AttendTask &task,
+                                   const RowTail &tail) {
   const CacheShape &shape = program.caches[size_t(task.cache)];
   const PlannedAttention &attention =
       program.step.attentions[size_t(task.attention)];
@@ -513,5 +598,6 @@ void TaskAppender::append(const AttendTask &task) {
   arguments.window = static_cast<int32_t>(std::min(attention.window, context));
   arguments.scale = attention.scale;
   arguments.softcap = attention.softcap;
+  arguments.tail = tail;
   appendAttention(arguments, dim);
 }

@@ -13,10 +13,20 @@
 namespace sluice::cuda {
 
 /// Returns how many tasks of the program's plan, from number `first` on, one
-/// launch of sluice_linear_<kind>_<rows> computes: products of the same rows
-/// with weights of one kind, none of which needs what another one writes. It is
-/// 1 for all other tasks. The plan must have passed checkStepPlan().
+/// launch computes: products of the same rows with weights of one kind, none of
+/// which needs what another one writes (sluice_linear_<kind>_<rows>); or
+/// rotations of keys, and queries, and the append of these keys
+/// (sluice_append_cache). It is 1 for all other tasks. The plan must have
+/// passed checkStepPlan().
 size_t joinedTasks(const CudaProgram &program, size_t first);
+
+/// Returns how many tasks, from number `next` on, the launch of task `first`
+/// can do as its tail (kernels/KernelABI.h) in a graph for one row: norms, and
+/// operands of products. Only products and attention have tails.
+size_t tailTasks(const CudaProgram &program, size_t first, size_t next);
+
+/// Returns what a task of a tail does; nothing for tasks that cannot be in one.
+std::vector<device::RowNorm> tailNorms(const device::StepTask &task);
 
 } // namespace sluice::cuda
 

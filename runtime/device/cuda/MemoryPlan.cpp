@@ -174,6 +174,7 @@ void planStep(const CudaProgram &program, const CudaExecutorLimits &limits,
   plan.ticketBytes =
       std::max(linear.tickets, attend.tickets) * sizeof(uint32_t);
   plan.tickets = planner.take(plan.ticketBytes);
+  plan.tailTicket = planner.take(sizeof(uint32_t));
   plan.denseRoom = denseRoom(program, limits);
   plan.dense = planner.take(plan.denseRoom.weightBytes);
   plan.sums = planner.take(plan.denseRoom.sumBytes);

@@ -57,6 +57,8 @@ struct GraphContext {
   /// products and exchanges. `arena` must then not be 0, and for a program of
   /// several members `group` must be set.
   std::vector<std::string> *nodeNames = nullptr;
+  /// Gives each task launches of its own (DeviceOptions::oneTask).
+  bool oneTask = false;
   int32_t multiprocessors = 1;
   int32_t sharedBytes = 0; ///< the most that a block can have
   /// The slopes of all graphs, at plan.slopes. Equal ones are stored once.

@@ -22,32 +22,36 @@ StepPlan everyTask() {
   plan.buffers = {{RecordKind::Rows, 64, 16}, {RecordKind::Outputs, 100, 32}};
   plan.attentions = {{4, 40, 0.1f, 30.5f, {0.5f, 0.25f, 1.0f / 3, 0.0625f}},
                      {8, 1, -2.0f, 1.0f, {}}};
-  plan.tasks = {RowLoopTask{RecordKind::Outputs,
-                            1,
-                            {{KernelArgument::Kind::Weight, 3},
-                             {KernelArgument::Kind::RopeTable, 1},
-                             {KernelArgument::Kind::Buffer, 2}}},
-                ProductTask{RecordKind::Outputs, 1, 2, 3, 4, 16, 48},
-                AppendTask{1, 2, 3},
-                AttendTask{1, 2, 3, 4},
-                ExchangeTask{ExchangeTask::Operation::Gather,
-                             RecordKind::Outputs, 1, 2, 3},
-                CheckpointTask{{1, 2}},
-                BarrierTask(),
-                RowLoopTask{RecordKind::Rows,
-                            1,
-                            {{KernelArgument::Kind::Buffer, 1, 64},
-                             {KernelArgument::Kind::Positions},
-                             {KernelArgument::Kind::OutputRows},
-                             {KernelArgument::Kind::GreedyTokens}},
-                            128,
-                            4},
-                ProductTask{RecordKind::Rows, 1, 2, 3, 4, 0, 48,
-                            ProductGate::GeluTanh, 5, 6},
-                EmbedTask{1, true, 2},
-                OperandTask{RecordKind::Outputs, OperandRows::F16, 1, 2},
-                ReceiveTask{1},
-                SendTask{2}};
+  plan.tasks = {
+      RowLoopTask{RecordKind::Outputs,
+                  1,
+                  {{KernelArgument::Kind::Weight, 3},
+                   {KernelArgument::Kind::RopeTable, 1},
+                   {KernelArgument::Kind::Buffer, 2}}},
+      ProductTask{RecordKind::Outputs, 1, 2, 3, 4, 16, 48},
+      AppendTask{1, 2, 3},
+      AttendTask{1, 2, 3, 4},
+      ExchangeTask{ExchangeTask::Operation::Gather, RecordKind::Outputs, 1, 2,
+                   3},
+      CheckpointTask{{1, 2}},
+      BarrierTask(),
+      RowLoopTask{
+          RecordKind::Rows,
+          1,
+          {{KernelArgument::Kind::Buffer, 1, 64},
+           {KernelArgument::Kind::Positions},
+           {KernelArgument::Kind::OutputRows},
+           {KernelArgument::Kind::GreedyTokens}},
+          128,
+          4,
+          {{NormKind::Layer, 0.25f, 1, 2, 3, 4, 5, OperandRows::Bf16}, {}},
+          {{1, 2, 3, 4, 8, 6, true}}},
+      ProductTask{RecordKind::Rows, 1, 2, 3, 4, 0, 48, ProductGate::GeluTanh, 5,
+                  6},
+      EmbedTask{1, true, 2},
+      OperandTask{RecordKind::Outputs, OperandRows::F16, 1, 2},
+      ReceiveTask{1},
+      SendTask{2}};
   return plan;
 }
 
@@ -68,6 +72,10 @@ TEST(StepPlanJson, KeepsEveryMember) {
   const auto &loop = std::get<RowLoopTask>(plan->tasks[0]);
   EXPECT_EQ(loop.kind, RecordKind::Outputs);
   EXPECT_EQ(loop.arguments[1].kind, KernelArgument::Kind::RopeTable);
+  const auto &known = std::get<RowLoopTask>(plan->tasks[7]);
+  const StepPlan every = everyTask();
+  EXPECT_EQ(known.norms, std::get<RowLoopTask>(every.tasks[7]).norms);
+  EXPECT_EQ(known.rotations, std::get<RowLoopTask>(every.tasks[7]).rotations);
   const auto &product = std::get<ProductTask>(plan->tasks[1]);
   EXPECT_EQ(product.bias, 3);
   EXPECT_EQ(product.firstColumn, 16);
@@ -99,7 +107,7 @@ TEST(StepPlanJson, HasThisForm) {
       R"({"do":"exchange","input":1,"kind":"outputs","operation":"gather","output":2,"scratch":3})",
       R"({"buffers":[1,2],"do":"checkpoint"})",
       R"({"do":"barrier"})",
-      R"({"arguments":[{"index":1,"kind":"buffer","part":64},{"index":0,"kind":"positions"},{"index":0,"kind":"output_rows"},{"index":0,"kind":"greedy_tokens"}],"blocks":4,"do":"row_loop","kernel":1,"kind":"rows","threads":128})",
+      R"({"arguments":[{"index":1,"kind":"buffer","part":64},{"index":0,"kind":"positions"},{"index":0,"kind":"output_rows"},{"index":0,"kind":"greedy_tokens"}],"blocks":4,"do":"row_loop","kernel":1,"kind":"rows","norms":[{"bias":3,"epsilon":0.25,"format":"bf16","input":1,"norm":"layer","operand":5,"output":4,"weight":2},{"input":0}],"rotations":[{"half":true,"head_dim":8,"heads":4,"input":1,"output":2,"rope_table":3,"rotary_dim":6}],"threads":128})",
       R"({"bias":3,"do":"product","end_column":48,"first_column":0,"gate":"gelu_tanh","input":1,"kind":"rows","output":4,"partner_bias":5,"residual":6,"weight":2})",
       R"({"by_position":true,"do":"embed","output":2,"table":1})",
       R"({"do":"operand","format":"f16","input":1,"kind":"outputs","output":2})",

@@ -121,6 +121,60 @@ TEST_F(StepPlanTest, WidthsFitTogether) {
             "step plan: task 14: 3 heads attend to a cache of 2");
 }
 
+TEST_F(StepPlanTest, NormsAndRotationsFit) {
+  auto normMessage = [&](const RowNorm &norm) {
+    return taskMessage<RowLoopTask>(
+        [&](auto &task) { task.norms.push_back(norm); });
+  };
+  const RowNorm right = {NormKind::Rms, 1e-5f, 0, 1, noOperand, 1};
+  EXPECT_EQ(normMessage(right), "");
+  RowNorm norm = right;
+  norm.input = 12;
+  EXPECT_EQ(normMessage(norm), "step plan: task 0: there is no buffer 12");
+  norm = right;
+  norm.weight = noOperand;
+  EXPECT_EQ(normMessage(norm), "step plan: task 0: a norm without a weight, or "
+                               "a weight without a norm");
+  norm = right;
+  norm.bias = 99;
+  EXPECT_EQ(normMessage(norm), "step plan: task 0: there is no weight 99");
+  norm = right;
+  norm.epsilon = -1;
+  EXPECT_EQ(normMessage(norm),
+            "step plan: task 0: the epsilon of a norm is out of range");
+  norm = right;
+  norm.output = 2;
+  EXPECT_EQ(normMessage(norm), "step plan: task 0: buffer 2 has records of 32 "
+                               "floats, not 64");
+  norm = right;
+  norm.operand = 8;
+  EXPECT_EQ(normMessage(norm),
+            "step plan: task 0: buffer 8 has records of the wrong kind");
+
+  auto rotationMessage = [&](const RowRotation &rotation) {
+    return taskMessage<RowLoopTask>(
+        [&](auto &task) { task.rotations.push_back(rotation); });
+  };
+  const RowRotation turn = {0, 1, 0, 4, 16, 16, true};
+  EXPECT_EQ(rotationMessage(turn), "");
+  RowRotation rotation = turn;
+  rotation.rotaryDim = 18;
+  EXPECT_EQ(rotationMessage(rotation), "step plan: task 0: a rotation of 18 of "
+                                       "16 features in 4 heads");
+  rotation = turn;
+  rotation.ropeTable = 1;
+  EXPECT_EQ(rotationMessage(rotation),
+            "step plan: task 0: there is no rope table 1");
+  rotation = turn;
+  rotation.rotaryDim = 8;
+  EXPECT_EQ(rotationMessage(rotation),
+            "step plan: task 0: rope table 0 is not for 8 features");
+  rotation = turn;
+  rotation.output = 2;
+  EXPECT_EQ(rotationMessage(rotation), "step plan: task 0: buffer 2 has "
+                                       "records of 32 floats, not 64");
+}
+
 TEST_F(StepPlanTest, WeightsAreOfTheKindThatTasksNeed) {
   EXPECT_EQ(
       taskMessage<RowLoopTask>([](auto &task) { task.arguments[0].index = 4; }),

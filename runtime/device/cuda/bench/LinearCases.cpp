@@ -156,7 +156,7 @@ KernelNode productNode(Lab &lab, const LinearShape &shape, int32_t capacity,
                divideUp(linear.columns.tiles, linearTileColumnTiles), 1),
         linearTileThreads,
         linear.rows.stages * linearTileStageBytes(shape.kind), linear);
-  const JoinedLinearArguments joined = {linear.rows, {linear.columns}, 1};
+  const JoinedLinearArguments joined = {linear.rows, {linear.columns}, 1, {}};
   return lab.node(
       "sluice_linear_" + name + "_" + std::to_string(shape.kernelRows),
       extent(linearBlocks(joined), linearParts(joined),

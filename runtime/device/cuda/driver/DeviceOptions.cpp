@@ -36,6 +36,8 @@ static Status readOption(std::string_view word, DeviceOptions &options) {
     options.dependentLaunch = false;
   else if (word == "carveout=max" || word == "carveout=default")
     options.largestCarveout = word == "carveout=max";
+  else if (word == "one-task")
+    options.oneTask = true;
   else if (word == "one-node")
     options.oneNode = true;
   else if (word == "marks")
@@ -43,7 +45,7 @@ static Status readOption(std::string_view word, DeviceOptions &options) {
   else
     return failure("'", word,
                    "' is none of no-pdl, carveout=max, carveout=default, "
-                   "one-node, marks, patience=SECONDS");
+                   "one-task, one-node, marks, patience=SECONDS");
   return {};
 }
 

@@ -29,6 +29,9 @@ struct DeviceOptions {
   /// have, instead of what each kernel needs (the carve-out). A multiprocessor
   /// must be empty before its carve-out can change from one kernel to the next.
   bool largestCarveout = true;
+  /// Gives each task of a program's plan launches of its own, where one launch
+  /// could compute several (JoinedTasks.h). The results have the same bits.
+  bool oneTask = false;
   /// Launches each node of a graph separately and waits for it, so that an
   /// error, or an endless wait, names its kernel.
   bool oneNode = false;
@@ -40,7 +43,8 @@ struct DeviceOptions {
 };
 
 /// Reads words that are separated by commas:
-///   no-pdl  carveout=max  carveout=default  one-node  marks  patience=SECONDS
+///   no-pdl  carveout=max  carveout=default  one-task  one-node  marks
+///   patience=SECONDS
 /// If two contradict each other, the last one counts. Other options are as in
 /// `usual`. Errors: any other word; a number of seconds that is not positive or
 /// not below a day.

@@ -247,6 +247,7 @@ SLUICE_DEVICE int32_t bitCount(uint32_t bits) { return std::popcount(bits); }
 SLUICE_DEVICE float multiplyAdd(float a, float b, float c) {
   return std::fma(a, b, c);
 }
+SLUICE_DEVICE float squareRoot(float x) { return std::sqrt(x); }
 using sluice::bfloatToFloat;
 using sluice::floatToBfloat;
 using sluice::floatToE4M3;

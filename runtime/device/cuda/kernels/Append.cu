@@ -20,20 +20,54 @@ SLUICE_DEVICE float clamped(float x, float largest) {
   return x > largest ? largest : x < -largest ? -largest : x;
 }
 
+/// A head of a row as it is in memory, or rotated.
+class Head {
+public:
+  SLUICE_MEMBER explicit Head(const float *x) : x(x) {}
+  SLUICE_MEMBER Head(const Rotation &rotation, int64_t head, int32_t headDim,
+                     int32_t position)
+      : x(rotation.x + head * headDim),
+        angles(rotation.table + int64_t(position) * 2 * rotation.pairs),
+        pairs(rotation.pairs), isHalf(rotation.isHalf) {}
+
+  SLUICE_MEMBER float operator[](int32_t d) const {
+    if (d >= 2 * pairs)
+      return x[d];
+    const int32_t pair = isHalf ? d % pairs : d / 2;
+    const bool isFirst = isHalf ? d < pairs : d % 2 == 0;
+    const float x0 = x[isHalf ? pair : 2 * pair];
+    const float x1 = x[isHalf ? pair + pairs : 2 * pair + 1];
+    const float cosine = angles[pair], sine = angles[pairs + pair];
+    return isFirst ? x0 * cosine - x1 * sine : x1 * cosine + x0 * sine;
+  }
+
+private:
+  const float *x;
+  const float *angles = nullptr;
+  int32_t pairs = 0;
+  bool isHalf = false;
+};
+
 /// Returns whether all numbers of a token's key or value are finite; the result
 /// is the same in every lane.
-SLUICE_DEVICE bool allFinite(const float *x, int32_t headDim) {
+SLUICE_DEVICE bool allFinite(const Head &x, int32_t headDim) {
   bool finite = true;
   for (int32_t d = int32_t(laneIndex()); d < headDim; d += 32)
     finite = finite && isFinite(x[d]);
   return voteOf(finite) == 0xffffffffu;
 }
 
+/// Writes a rotated head of a row.
+SLUICE_DEVICE void store(const Head &x, int32_t headDim, float *to) {
+  for (int32_t d = int32_t(laneIndex()); d < headDim; d += 32)
+    to[d] = x[d];
+}
+
 /// Returns the power of two of an e4m3 key or value. The largest magnitude
 /// divided by it is in [2^7, 2^8). The largest power is such that its product
 /// with stored numbers is finite: magnitudes of 2^127 and more give [2^8, 2^9)
 /// and become 448.
-SLUICE_DEVICE float tokenScale(const float *x, int32_t headDim) {
+SLUICE_DEVICE float tokenScale(const Head &x, int32_t headDim) {
   uint32_t largest = 0;
   for (int32_t d = int32_t(laneIndex()); d < headDim; d += 32) {
     uint32_t size = isFinite(x[d]) ? bitsOfFloat(x[d]) & 0x7fffffffu : 0;
@@ -51,7 +85,7 @@ SLUICE_DEVICE float tokenScale(const float *x, int32_t headDim) {
 }
 
 /// Stores a token's numbers at `to`; those that are not finite become zeros.
-SLUICE_DEVICE void storeToken(CacheKind kind, const float *x, int32_t headDim,
+SLUICE_DEVICE void storeToken(CacheKind kind, const Head &x, int32_t headDim,
                               uint8_t *to, float scale) {
   constexpr float largestHalf = 65504.0f, largestBfloat = 3.38953139e38f;
   // Exact: both are powers of two.
@@ -76,6 +110,14 @@ SLUICE_DEVICE void breakKey(CacheKind kind, uint8_t *key, float *keyScale) {
         kind == CacheKind::F16 ? 0x7e00 : 0x7fc0;
 }
 
+/// Returns the key of a row and head, which is number `number` of all.
+SLUICE_DEVICE Head keyOf(const AppendArguments &arg, int64_t number,
+                         int32_t position) {
+  if (arg.keys.x)
+    return Head(arg.keys, number, arg.headDim, position);
+  return Head(arg.k + number * arg.headDim);
+}
+
 SLUICE_DEVICE void append(const AppendArguments &arg, int32_t row,
                           int32_t sequence, int32_t head) {
   int32_t position = arg.rows.positions[row];
@@ -87,8 +129,9 @@ SLUICE_DEVICE void append(const AppendArguments &arg, int32_t row,
   int32_t tokenBytes = dim * cacheNumberBytes(arg.kind);
   uint8_t *block = arg.cache + (int64_t(page) * arg.kvHeads + head) *
                                    pageHeadBytes(arg.kind, dim);
-  int64_t from = (int64_t(row) * arg.kvHeads + head) * arg.headDim;
-  const float *k = arg.k + from, *v = arg.v + from;
+  const int64_t number = int64_t(row) * arg.kvHeads + head;
+  const Head k = keyOf(arg, number, position);
+  const Head v(arg.v + number * arg.headDim);
   float kScale = 1, vScale = 1;
   auto *scales = reinterpret_cast<float *>(block + 2 * half);
   if (arg.kind == CacheKind::E4M3) {
@@ -132,12 +175,26 @@ extern "C" SLUICE_KERNEL(appendThreads)
   launchDependents();
   waitForPrior();
   constexpr int32_t warps = appendThreads / 32;
-  int32_t kvHeads = arguments.kvHeads;
-  int32_t first = int32_t(blockX()) * warps + int32_t(warpIndex());
-  int32_t row = first / kvHeads;
-  if (row < *arguments.rows.rowCount)
-    append(arguments, row, arguments.rows.sequences[row], first % kvHeads);
-  int32_t mirrors = arguments.mirrorCount ? *arguments.mirrorCount : 0;
+  const int32_t kvHeads = arguments.kvHeads, headDim = arguments.headDim;
+  const int32_t heads = kvHeads + arguments.queries.heads;
+  const int32_t first = int32_t(blockX()) * warps + int32_t(warpIndex());
+  const int32_t row = first / heads, head = first % heads;
+  if (row < *arguments.rows.rowCount) {
+    const int32_t position = arguments.rows.positions[row];
+    if (head < kvHeads) {
+      append(arguments, row, arguments.rows.sequences[row], head);
+      const int64_t key = int64_t(row) * kvHeads + head;
+      if (arguments.keys.x)
+        store(keyOf(arguments, key, position), headDim,
+              arguments.keys.y + key * headDim);
+    } else {
+      const int64_t query =
+          int64_t(row) * arguments.queries.heads + head - kvHeads;
+      store(Head(arguments.queries, query, headDim, position), headDim,
+            arguments.queries.y + query * headDim);
+    }
+  }
+  const int32_t mirrors = arguments.mirrorCount ? *arguments.mirrorCount : 0;
   for (int32_t i = first; i < mirrors * kvHeads; i += int32_t(gridX()) * warps)
     append(arguments, arguments.mirrorRows[i / kvHeads],
            arguments.mirrorSequences[i / kvHeads], i % kvHeads);

@@ -17,6 +17,7 @@
 #define SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_ATTEND_CUH
 
 #include "runtime/device/cuda/kernels/AttendSpan.cuh"
+#include "runtime/device/cuda/kernels/RowTail.cuh"
 
 namespace sluice::cuda {
 
@@ -400,14 +401,19 @@ SLUICE_DEVICE void attendSpans(const AttendArguments &arg) {
   waitForPrior();
   const int32_t tilesOfHeads = divideUp(arg.heads / arg.kvHeads, warpPairs);
   const int32_t step = int32_t(gridX()) / tilesOfHeads;
+  bool hasMerged = false;
   for (int32_t row = int32_t(blockX()) / tilesOfHeads;; row += step) {
     row = nextRow(arg, row, step);
     if (row < 0)
-      return;
+      break;
     attendRow<kind, dim>(arg, row);
-    if (isLastOfRow<dim>(arg, row))
+    hasMerged = isLastOfRow<dim>(arg, row);
+    if (hasMerged)
       mergeRow<dim>(arg, row);
   }
+  // There is a tail only if there is no other row.
+  if (hasMerged)
+    finishRow<attendThreads(dim), false>(arg.tail, gridX() * gridZ());
 }
 
 /// sluice_attend_tile_<kind>_<dim>.

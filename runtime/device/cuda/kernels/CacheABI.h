@@ -79,13 +79,34 @@ struct RowTable {
   int32_t pagesPerSequence;
 };
 
+/// Rotates the first 2 * pairs features of each head, and copies the others:
+///
+///   y0 = x0 * cos - x1 * sin, y1 = x1 * cos + x0 * sin
+///
+/// of the features p and p + pairs, or 2p and 2p + 1, for each pair p. The bits
+/// are those of the generated kernels.
+struct Rotation {
+  const float *x;     ///< [row][heads][headDim]
+  float *y;           ///< likewise
+  const float *table; ///< [position]: `pairs` cosines, then as many sines
+  int32_t heads;
+  int32_t pairs;
+  bool isHalf; ///< whether a pair is p and p + pairs
+};
+
 constexpr int32_t appendThreads = 128;
 
-/// sluice_append_cache: grid (divideUp(rowCapacity * kvHeads, 4)), blocks of
-/// appendThreads threads, no shared memory. A warp stores the key and the value
-/// of one row and head. A mirror stores a row in a second sequence as well, at
-/// the row's position; mirrors are distributed over all warps.
+/// sluice_append_cache: grid (divideUp(rowCapacity * (kvHeads +
+/// queries.heads), 4)), blocks of appendThreads threads, no shared memory. A
+/// warp stores the key and the value of one row and head, or rotates a query. A
+/// mirror stores a row in a second sequence as well, at the row's position;
+/// mirrors are distributed over all warps.
 struct AppendArguments {
+  /// If `keys.x` is not null, keys are rotated before they are stored: `k` is
+  /// then not read.
+  Rotation keys;
+  /// If there are no heads, no queries are rotated.
+  Rotation queries;
   /// [row][kvHeads][headDim]
   const float *k;
   /// [row][kvHeads][headDim]
@@ -181,7 +202,8 @@ constexpr int32_t tileSharedBytes(int32_t dim) {
 ///   x, y >= 1, and attendSharedBytes(dim). Block i * divideUp(group, 16) + j
 ///   computes the rows i, i + x and so on, and the heads from 16 * j on of each
 ///   group. The y blocks share a row's spans, and the last of them makes `out`
-///   of the partial results.
+///   of the partial results. It may have a tail without
+///   norms if the graph is for one row.
 /// - sluice_attend_tile_<kind>_<dim> is for prompts. It computes tiles that are
 ///   chunks, tileRows() rows of one sequence at consecutive positions, and
 ///   writes `out` itself. It has blocks of attendThreads(dim), a grid
@@ -229,6 +251,7 @@ struct AttendArguments {
   float scale;
   float softcap; ///< 0 if there is none
   int32_t skipChunks;
+  RowTail tail;
 };
 
 /// Floats of a span's result: the maximum, the sum, and acc[dim].

@@ -215,6 +215,54 @@ struct OperandArguments {
 };
 
 //===----------------------------------------------------------------------===//
+// What a launch does at its end
+//===----------------------------------------------------------------------===//
+
+enum class Norm : int32_t { None, Rms, Layer };
+
+/// Rows that are normalised, stored, and made operand rows:
+///
+///   Rms    y = x * inverse * weight, inverse = 1 / sqrt(mean(x^2) + epsilon)
+///   Layer  y = (x - mean) * inverse * weight + bias, with the mean square of
+///          x - mean in place of that of x
+///
+/// The bits are those of the generated kernels (SluiceToCUDA/BlockColumns.cpp)
+/// for the same ops, whose blocks have `threads` threads.
+struct NormArguments {
+  const float *x; ///< [row][features]
+  const float *weight;
+  const float *bias; ///< null if there is none
+  float *y;          ///< [row][features], or null
+  void *operand;     ///< as OperandArguments has it, or null
+  float *scales;
+  float *sums;
+  float epsilon;
+  int32_t features; ///< a multiple of four
+  int32_t threads;  ///< a power of two from 32 to maxNormThreads
+  Norm norm;
+  OperandKind kind; ///< BF16 or F16
+};
+
+constexpr int32_t maxNormThreads = 1024;
+
+/// What the last block of a launch for one row does for that row, once all
+/// blocks have written their parts of it.
+struct RowTail {
+  static constexpr int32_t maxNorms = 2;
+  /// A ticket, which is 0 before and after the launch; null if the launch has
+  /// no tail.
+  uint32_t *ticket;
+  int32_t count;
+  /// One after the other. A later one may read what an earlier one has written.
+  NormArguments norms[maxNorms];
+};
+
+/// Bytes of shared memory that a tail needs: a number for each warp of
+/// `threads` threads, and a ticket.
+constexpr int32_t tailTicketPlace = maxNormThreads / 32 * 4;
+constexpr int32_t tailSharedBytes = tailTicketPlace + 16;
+
+//===----------------------------------------------------------------------===//
 // Linear layers
 //===----------------------------------------------------------------------===//
 
@@ -293,11 +341,14 @@ struct LinearArguments {
 /// or several weights of a kind with the same rows. The bits are those of a
 /// launch for each weight, those of all tiles at once, and the same from each
 /// kernel of a kind.
+///
+/// The kernels with 8 rows a block may have a tail.
 struct JoinedLinearArguments {
   static constexpr int32_t maxWeights = 4;
   LinearRows rows;
   LinearColumns columns[maxWeights];
   int32_t weights;
+  RowTail tail;
 };
 
 /// Returns how many blocks share the columns of all weights of a launch of
@@ -352,10 +403,14 @@ constexpr int32_t linearSharedBytes(WeightKind kind, int32_t rows) {
 }
 
 /// Blocks of sluice_linear_<kind>_<rows> that have registers on a
-/// multiprocessor at a time. Only for Q4_0 would shared memory leave room for
-/// more blocks than registers do.
+/// multiprocessor at a time. For kinds with small tiles, shared memory would
+/// leave room for more blocks than registers do without a bound.
 constexpr int32_t linearResidentBlocks(WeightKind kind, int32_t rows) {
-  return kind == WeightKind::Q4_0 && rows == 8 ? 7 : 1;
+  if (rows != 8)
+    return 1;
+  return kind == WeightKind::Q4_0                               ? 7
+         : kind == WeightKind::Q4_K || kind == WeightKind::Q6_K ? 5
+                                                                : 1;
 }
 
 constexpr int32_t linearTileRows = 128;

@@ -13,7 +13,7 @@ using namespace sluice::cuda;
 #define SLUICE_LINEAR(kind, name, rows)                                        \
   extern "C" SLUICE_KERNEL_RESIDENT(                                           \
       linearThreads, linearResidentBlocks(WeightKind::kind, rows))             \
-      sluice_linear_##name##_##rows(const JoinedLinearArguments arguments) {         \
+      sluice_linear_##name##_##rows(const JoinedLinearArguments arguments) {   \
     LinearBlock<WeightKind::kind, rows>::run(arguments);                       \
   }
 SLUICE_FOR_EACH_LINEAR(SLUICE_LINEAR)

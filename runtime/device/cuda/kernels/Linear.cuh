@@ -25,6 +25,7 @@
 
 #include "runtime/device/cuda/kernels/LinearEpilogue.cuh"
 #include "runtime/device/cuda/kernels/LinearSums.cuh"
+#include "runtime/device/cuda/kernels/RowTail.cuh"
 
 namespace sluice::cuda {
 
@@ -59,6 +60,7 @@ public:
   }
 
 private:
+  const JoinedLinearArguments &all;
   const LinearRows &arg;
   int32_t block; ///< the block's number among those of its weight
   const LinearColumns &columns;
@@ -72,7 +74,7 @@ private:
   Accumulators own;
 
   SLUICE_MEMBER explicit LinearBlock(const JoinedLinearArguments &arguments)
-      : arg(arguments.rows), block(int32_t(blockX())),
+      : all(arguments), arg(arguments.rows), block(int32_t(blockX())),
         columns(findColumns(arguments, block)), lane(laneIndex()),
         warp(warpIndex()) {
     int32_t local = block * linearWarps + int32_t(warp);
@@ -132,6 +134,9 @@ private:
     if (hasTile)
       LinearEpilogue<kind>{columns, arg.rowScales, firstRow, rowsHere}.finish(
           own.sum, tile, 0, lane);
+    // The blocks with other parts of the features have returned.
+    if constexpr (rows == 8)
+      finishRow<linearThreads, true>(all.tail, gridX());
   }
 
   SLUICE_MEMBER static uint8_t *stageOf(int32_t unit) {

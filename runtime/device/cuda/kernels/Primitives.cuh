@@ -71,6 +71,7 @@
 //
 //   bitCount(bits)                 how many bits are 1
 //   multiplyAdd(a, b, c)           a * b + c, rounded once
+//   squareRoot(x)                  rounded to nearest
 //   floatToHalf halfToFloat floatToBfloat bfloatToFloat   bits, nearest even
 //   floatToE4M3                    likewise; saturates at the largest number
 //   permuteBytes(a, b, selector)   PRMT: selects from the eight bytes of (b, a)

@@ -146,6 +146,7 @@ SLUICE_DEVICE int32_t bitCount(uint32_t bits) { return __popc(bits); }
 SLUICE_DEVICE float multiplyAdd(float a, float b, float c) {
   return __fmaf_rn(a, b, c);
 }
+SLUICE_DEVICE float squareRoot(float x) { return __fsqrt_rn(x); }
 SLUICE_DEVICE uint16_t floatToHalf(float value) {
   return __half_as_ushort(__float2half_rn(value));
 }

@@ -16,6 +16,7 @@
 #include "runtime/device/cuda/kernels/CacheABI.h"
 #include "runtime/device/cuda/test/CacheModel.h"
 #include "runtime/device/cuda/test/LateInputs.h"
+#include "runtime/formats/BlockFormat.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -103,6 +104,85 @@ TEST_P(AttentionKernelTest, StoresEachNumberRounded) {
       for (size_t i = 0; i < given.size(); ++i)
         ASSERT_NEAR(stored[i], given[i],
                     std::fabs(given[i]) * share + (values ? 1e-2f : 1e-7f));
+    }
+  }
+}
+
+/// Keys that are rotated as they are stored are those that were rotated before,
+/// also in mirrors.
+TEST_P(AttentionKernelTest, RotatesWhatItStores) {
+  constexpr int32_t kvHeads = 2, heads = 6, positions = 40;
+  const std::vector<StepRow> rows = {{0, 3}, {1, 33}, {0, 4}};
+  const std::vector<Mirror> mirrors = {{1, 2}};
+  struct {
+    int32_t headDim, pairs;
+    bool isHalf;
+  } shapes[] = {
+      {64, 32, true}, {80, 40, false}, {96, 16, true}, {256, 32, false}};
+  for (const auto &shape : shapes) {
+    const int32_t dim = shape.headDim, pairs = shape.pairs;
+    RotatedRows rotated;
+    rotated.pairs = pairs;
+    rotated.isHalf = shape.isHalf;
+    rotated.heads = heads;
+    rotated.table = randomFloats(random, size_t(positions * 2 * pairs));
+    rotated.q = randomFloats(random, rows.size() * size_t(heads * dim));
+    auto k = randomFloats(random, rows.size() * size_t(kvHeads * dim));
+    auto v = randomFloats(random, k.size());
+    auto turn = [&](const std::vector<float> &x, int32_t headCount) {
+      std::vector<float> y = x;
+      for (size_t head = 0; head < rows.size() * size_t(headCount); ++head) {
+        const int32_t position = rows[head / size_t(headCount)].position;
+        const float *angles =
+            rotated.table.data() + size_t(position) * 2 * size_t(pairs);
+        for (int32_t p = 0; p < pairs; ++p) {
+          const size_t at = head * size_t(dim);
+          const size_t a = at + size_t(shape.isHalf ? p : 2 * p);
+          const size_t b = at + size_t(shape.isHalf ? p + pairs : 2 * p + 1);
+          y[a] = x[a] * angles[p] - x[b] * angles[pairs + p];
+          y[b] = x[b] * angles[p] + x[a] * angles[pairs + p];
+        }
+      }
+      return y;
+    };
+    CacheModel before(kind(), kvHeads, dim, 3, positions);
+    before.append(rows, turn(k, kvHeads), v, mirrors);
+    CacheModel together(kind(), kvHeads, dim, 3, positions);
+    together.append(rows, k, v, mirrors, &rotated);
+    EXPECT_TRUE(sameBits<float>(rotated.rotatedQ, turn(rotated.q, heads)));
+    EXPECT_TRUE(sameBits<float>(rotated.rotatedK, turn(k, kvHeads)));
+    for (int32_t sequence = 0; sequence < 3; ++sequence)
+      for (bool values : {false, true})
+        EXPECT_TRUE(sameBits<float>(together.stored(values, sequence, 34),
+                                    before.stored(values, sequence, 34)))
+            << dim << ", sequence " << sequence;
+  }
+}
+
+/// One row's results become an operand in the same launch, whichever of the
+/// blocks is the last.
+TEST_P(AttentionKernelTest, MakesTheOperandOfOneRow) {
+  for (const Shape &shape :
+       {Shape{40, 2, 64, 0, 0, false}, Shape{6, 3, 128, 0, 0, false},
+        Shape{4, 1, 256, 0, 0, false}}) {
+    CacheModel cache = filled(shape, {400});
+    SluiceAttention params = paramsOf(shape);
+    const std::vector<StepRow> rows = {{0, 399}};
+    auto q = queries(shape, 1);
+    const std::vector<float> want = cache.attend(params, rows, q);
+    const auto features = int32_t(want.size());
+    for (uint32_t blocks : {1u, 3u}) {
+      DeviceArray<uint16_t> operand{size_t(operandFeatures(features))};
+      AttendWay way;
+      way.spanBlocks = blocks;
+      way.order = emulator::Order::Shuffled;
+      way.tail.count = 1;
+      way.tail.norms[0].operand = operand.data();
+      way.tail.norms[0].features = features;
+      way.tail.norms[0].kind = OperandKind::BF16;
+      EXPECT_TRUE(sameBits<float>(cache.attend(params, rows, q, way), want));
+      for (int32_t i = 0; i < features; ++i)
+        ASSERT_EQ(operand[size_t(i)], floatToBfloat(want[size_t(i)])) << i;
     }
   }
 }

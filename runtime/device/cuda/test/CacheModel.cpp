@@ -113,7 +113,8 @@ void CacheModel::fill(std::mt19937 &random) {
 void CacheModel::append(const std::vector<StepRow> &rows,
                         const std::vector<float> &k,
                         const std::vector<float> &v,
-                        const std::vector<Mirror> &mirrors) {
+                        const std::vector<Mirror> &mirrors,
+                        RotatedRows *rotated) {
   auto capacity = int32_t(rows.size()) + 3;
   DeviceRows device(rows, capacity);
   DeviceArray<float> keys(k), values(v);
@@ -136,9 +137,22 @@ void CacheModel::append(const std::vector<StepRow> &rows,
   arguments.kvHeads = kvHeads;
   arguments.headDim = headDim;
   arguments.kind = kind;
+  DeviceArray<float> table, q, turnedQ, turnedK;
+  if (rotated) {
+    table = DeviceArray<float>(rotated->table);
+    q = DeviceArray<float>(rotated->q);
+    turnedQ = DeviceArray<float>(rotated->q.size());
+    turnedK = DeviceArray<float>(k.size());
+    arguments.keys = {keys.data(), turnedK.data(), table.data(),
+                      kvHeads,     rotated->pairs, rotated->isHalf};
+    arguments.queries = {q.data(),       turnedQ.data(), table.data(),
+                         rotated->heads, rotated->pairs, rotated->isHalf};
+    arguments.k = nullptr;
+  }
   emulator::LaunchOptions options;
   options.threads = appendThreads;
-  options.grid.x = uint32_t(divideUp(capacity * kvHeads, 4));
+  options.grid.x =
+      uint32_t(divideUp(capacity * (kvHeads + arguments.queries.heads), 4));
   options.order = emulator::Order::Shuffled;
   LateInputs late;
   device.hideIn(late);
@@ -149,7 +163,14 @@ void CacheModel::append(const std::vector<StepRow> &rows,
   late.hide(mirrorRows);
   late.hide(mirrorSequences);
   late.hide(bytes);
+  if (rotated)
+    for (DeviceArray<float> *each : {&q, &turnedQ, &turnedK})
+      late.hide(*each);
   late.expectLaunch(options, "sluice_append_cache", arguments);
+  if (rotated) {
+    rotated->rotatedQ = turnedQ.values();
+    rotated->rotatedK = turnedK.values();
+  }
 }
 
 AttendArguments CacheModel::argumentsOf(const SluiceAttention &params) const {
@@ -257,6 +278,12 @@ std::vector<float> CacheModel::attend(const SluiceAttention &params,
   DeviceArray<uint32_t> tickets(
       std::vector<uint32_t>(size_t(attendTickets(heads, kvHeads, capacity))));
   arguments.tickets = tickets.data();
+  DeviceArray<uint32_t> tailTicket(std::vector<uint32_t>{0});
+  arguments.tail = way.tail;
+  if (way.tail.count > 0) {
+    arguments.tail.ticket = tailTicket.data();
+    arguments.tail.norms[0].x = out.data();
+  }
   arguments.q = queries.data();
   arguments.out = out.data();
   arguments.rows = device.table(pages, pagesPerSequence);
@@ -297,6 +324,7 @@ std::vector<float> CacheModel::attend(const SluiceAttention &params,
   expectNoPartials(rows, inTiles, arguments);
   for (size_t i = 0; i < tickets.size(); ++i)
     EXPECT_EQ(tickets[i], 0u);
+  EXPECT_EQ(tailTicket[0], 0u);
   std::vector<bool> others = inTiles;
   others.flip();
   expectRows(out, rowFloats, others, "in no tile");

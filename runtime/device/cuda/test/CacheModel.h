@@ -35,6 +35,20 @@ struct AttendWay {
   /// Places for spans. They are given to rows from the last row on, while there
   /// are enough.
   int32_t places = 1 << 20;
+  /// What the launch does at its end for the one row. attend() sets the ticket,
+  /// and the rows of the first norm to the results.
+  RowTail tail = {};
+};
+
+/// Rotations that an append does besides.
+struct RotatedRows {
+  std::vector<float> table; ///< [position]: `pairs` cosines, then as many sines
+  int32_t pairs = 0;
+  bool isHalf = false;
+  int32_t heads = 0;           ///< of queries
+  std::vector<float> q;        ///< [row][heads][headDim]
+  std::vector<float> rotatedQ; ///< the results
+  std::vector<float> rotatedK;
 };
 
 /// One layer's cache of some sequences, whose pages are in no particular order.
@@ -53,10 +67,12 @@ public:
   /// must be one for which kernels are made, so that the cache has no padding.
   void fill(std::mt19937 &random);
 
-  /// Appends k[row][kvHeads][headDim] and v of the rows and of mirrors.
+  /// Appends k[row][kvHeads][headDim] and v of the rows and of mirrors. With
+  /// `rotated`, rotates keys before, and queries.
   void append(const std::vector<StepRow> &rows, const std::vector<float> &k,
               const std::vector<float> &v,
-              const std::vector<Mirror> &mirrors = {});
+              const std::vector<Mirror> &mirrors = {},
+              RotatedRows *rotated = nullptr);
 
   /// Returns out[row][heads][headDim]. With tiles, it expects that their kernel
   /// writes exactly the rows that are in tiles, and that the other kernels

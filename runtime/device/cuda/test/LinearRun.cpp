@@ -96,9 +96,17 @@ void launchFew(const LinearRun &run, std::span<const LinearArguments> products,
   joined.rows.tickets = tickets.data();
   late.hide(partials);
   late.hide(tickets);
+  DeviceArray<uint32_t> tailTicket(std::vector<uint32_t>{0});
+  joined.tail = run.tail;
+  if (joined.tail.count > 0) {
+    joined.tail.ticket = tailTicket.data();
+    joined.tail.norms[0].x = joined.columns[0].y;
+    late.hide(tailTicket);
+  }
   late.expectLaunch(options, kernelOf(kind, run.kernelRows), joined);
   for (size_t i = 0; i < tickets.size(); ++i)
     EXPECT_EQ(tickets[i], 0u);
+  EXPECT_EQ(tailTicket[0], 0u);
 }
 
 /// Runs the kernel for prompts, which computes one weight.

@@ -56,9 +56,9 @@ TEST(MemoryPlanTest, PlacesFollowEachOtherAndAreAligned) {
   places.insert(places.end(), plan.ropes.begin(), plan.ropes.end());
   places.insert(places.end(), plan.caches.begin(), plan.caches.end());
   for (uint64_t place :
-       {plan.layerPages, plan.values, plan.partials, plan.tickets, plan.spans,
-        plan.slopes, plan.tables, plan.moves, plan.rowNow, plan.greedy,
-        plan.candidates, plan.found})
+       {plan.layerPages, plan.values, plan.partials, plan.tickets,
+        plan.tailTicket, plan.spans, plan.slopes, plan.tables, plan.moves,
+        plan.rowNow, plan.greedy, plan.candidates, plan.found})
     places.push_back(place);
   EXPECT_TRUE(std::is_sorted(places.begin(), places.end()));
   for (uint64_t place : places)

@@ -166,13 +166,14 @@ TEST_F(NodeSequenceTest, AWrongKernelIsWrongWhereverItRuns) {
 TEST(DeviceOptionsTest, AreReadFromWords) {
   DeviceOptions usual = readDeviceOptions("").take();
   EXPECT_TRUE(usual.dependentLaunch && usual.largestCarveout);
-  EXPECT_FALSE(usual.oneNode || usual.marks);
+  EXPECT_FALSE(usual.oneTask || usual.oneNode || usual.marks);
   EXPECT_EQ(usual.patience, std::chrono::seconds(60));
   DeviceOptions other =
-      readDeviceOptions("no-pdl,carveout=default,one-node,marks,patience=2.5")
+      readDeviceOptions(
+          "no-pdl,carveout=default,one-task,one-node,marks,patience=2.5")
           .take();
   EXPECT_FALSE(other.dependentLaunch || other.largestCarveout);
-  EXPECT_TRUE(other.oneNode && other.marks);
+  EXPECT_TRUE(other.oneTask && other.oneNode && other.marks);
   EXPECT_EQ(other.patience, std::chrono::milliseconds(2500));
   EXPECT_TRUE(
       readDeviceOptions("carveout=default,carveout=max")->largestCarveout);

@@ -98,7 +98,7 @@ TEST_F(StepGraphTest, OneRow) {
                   "sluice_linear_bf16_8 1,1,1", "sluice_linear_f32_8 1,1,1",
                   "tiny_rotate_queries 1,1,1", "tiny_rotate_keys 1,1,1",
                   "sluice_append_cache 1,1,1", "sluice_attend_f16_64 1,1,2",
-                  "sluice_operand_rows 1,1,1"));
+                  "sluice_linear_q4_0_8 1,1,1"));
   EXPECT_THAT(std::vector(lines.end() - 6, lines.end()),
               testing::ElementsAre(
                   "tiny_select 1,1,1", "sluice_operand_rows 1,1,1",
@@ -106,6 +106,23 @@ TEST_F(StepGraphTest, OneRow) {
                   "sluice_sample_search 1,1,1", "sluice_sample_merge 1,1,1"));
   EXPECT_EQ(graph->received, 0u);
   EXPECT_EQ(graph->checkpoints, 0);
+}
+
+/// For one row, attention makes its operand in both layers, and the last product
+/// of the first layer makes two for the second; but not if each task is to have
+/// launches of its own.
+TEST_F(StepGraphTest, OneRowHasTails) {
+  using testing::Contains;
+  auto countOperands = [&](int64_t rows) {
+    return std::ranges::count_if(
+        build(cpu::TinyPart::Whole, rows), [](const std::string &line) {
+          return line.starts_with("sluice_operand_rows");
+        });
+  };
+  const auto joined = countOperands(1);
+  EXPECT_EQ(countOperands(2), joined + 4);
+  context.oneTask = true;
+  EXPECT_EQ(countOperands(1), joined + 4);
 }
 
 TEST_F(StepGraphTest, RowsChooseTheKernels) {

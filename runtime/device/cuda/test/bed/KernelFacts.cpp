@@ -68,12 +68,21 @@ constexpr Field operandFields[] = {
   SLUICE_FIELD(Arguments, of.weight), SLUICE_FIELD(Arguments, of.bias),        \
       SLUICE_FIELD(Arguments, of.partnerBias),                                 \
       SLUICE_FIELD(Arguments, of.residual), SLUICE_FIELD(Arguments, of.y)
+#define SLUICE_NORM(Arguments, of)                                             \
+  SLUICE_FIELD(Arguments, of.x), SLUICE_FIELD(Arguments, of.weight),           \
+      SLUICE_FIELD(Arguments, of.bias), SLUICE_FIELD(Arguments, of.y),         \
+      SLUICE_FIELD(Arguments, of.operand), SLUICE_FIELD(Arguments, of.scales), \
+      SLUICE_FIELD(Arguments, of.sums)
+#define SLUICE_TAIL(Arguments)                                                 \
+  SLUICE_FIELD(Arguments, tail.ticket), SLUICE_NORM(Arguments, tail.norms[0]), \
+      SLUICE_NORM(Arguments, tail.norms[1])
 constexpr Field linearFields[] = {
     SLUICE_ROWS(JoinedLinearArguments, rows),
     SLUICE_COLUMNS(JoinedLinearArguments, columns[0]),
     SLUICE_COLUMNS(JoinedLinearArguments, columns[1]),
     SLUICE_COLUMNS(JoinedLinearArguments, columns[2]),
     SLUICE_COLUMNS(JoinedLinearArguments, columns[3]),
+    SLUICE_TAIL(JoinedLinearArguments),
 };
 constexpr Field linearTileFields[] = {
     SLUICE_ROWS(LinearArguments, rows),
@@ -96,6 +105,12 @@ constexpr Field embedFields[] = {
     SLUICE_FIELD(EmbedArguments, rowCount),
 };
 constexpr Field appendFields[] = {
+    SLUICE_FIELD(AppendArguments, keys.x),
+    SLUICE_FIELD(AppendArguments, keys.y),
+    SLUICE_FIELD(AppendArguments, keys.table),
+    SLUICE_FIELD(AppendArguments, queries.x),
+    SLUICE_FIELD(AppendArguments, queries.y),
+    SLUICE_FIELD(AppendArguments, queries.table),
     SLUICE_FIELD(AppendArguments, k),
     SLUICE_FIELD(AppendArguments, v),
     SLUICE_FIELD(AppendArguments, cache),
@@ -119,6 +134,7 @@ constexpr Field attendFields[] = {
     SLUICE_FIELD(AttendArguments, partials),
     SLUICE_FIELD(AttendArguments, spanPlaces),
     SLUICE_FIELD(AttendArguments, tickets),
+    SLUICE_TAIL(AttendArguments),
 };
 constexpr Field pageCopyFields[] = {
     SLUICE_FIELD(PageCopyArguments, layers),
