@@ -129,16 +129,18 @@ sluice::listLaunches(ModuleOp kernels, const ExecutableDescriptor &executable,
   };
   const std::vector<std::optional<int64_t>> layers = listLayers(*step);
   for (size_t task = 0; task < layers.size();) {
-    const size_t count = cuda::appendTasks(graph, task);
+    const auto [count, areJoined] = cuda::appendTasks(graph, task);
     std::vector<StepWork> works;
     for (size_t next = task; next < task + count && !graph.failed(); ++next)
       works.push_back(
           describeWork({descriptor, program}, {rows, next, layers[next]}));
-    // The nodes that are new belong to one piece of work. Where products share
-    // a launch for few rows, each has one of its own for many.
-    const bool isShared = nodes.size() != launches.size() + works.size();
+    // The nodes that are new belong to one piece of work. Where products do not
+    // share a launch, each has one of its own.
     for (size_t i = 0; !graph.failed() && launches.size() < nodes.size(); ++i)
-      add(isShared ? joinWorks(works) : works[i], layers[task], task);
+      add(areJoined    ? joinWorks(works)
+          : count == 1 ? works.front()
+                       : works[i],
+          layers[task], task);
     task += count;
   }
   SLUICE_RETURN_IF_ERROR(graph.finish());

@@ -188,12 +188,12 @@ private:
       device::RowNorm norm;
       norm.input = number(task.getBuffer(op.getOperand(0)));
       if (auto rms = dyn_cast<RmsNormOp>(op)) {
-        norm.norm = device::NormKind::Rms;
+        norm.norm = device::RowNormKind::Rms;
         norm.epsilon = static_cast<float>(rms.getEpsilon().convertToDouble());
         norm.weight = numberWeight(task, task.getWeight(rms.getWeight()));
       } else {
         auto layer = cast<LayerNormOp>(op);
-        norm.norm = device::NormKind::Layer;
+        norm.norm = device::RowNormKind::Layer;
         norm.epsilon = static_cast<float>(layer.getEpsilon().convertToDouble());
         norm.weight = numberWeight(task, task.getWeight(layer.getWeight()));
         if (Value bias = layer.getBias())

@@ -12,7 +12,7 @@
 using namespace sluice;
 using namespace sluice::app;
 
-using pipeline::TokenItem;
+using pipeline::RequestEvent;
 using pipeline::TokenQueue;
 
 BatchMates::BatchMates(pipeline::InlinePipeline &pipeline, int64_t count,
@@ -45,10 +45,10 @@ void BatchMates::renew() {
   for (size_t mate = 0; mate < queues.size(); ++mate) {
     bool ended = !queues[mate];
     while (!ended) {
-      std::optional<TokenItem> item = queues[mate]->poll();
-      if (!item)
+      std::optional<RequestEvent> event = queues[mate]->poll();
+      if (!event)
         break;
-      ended = item->kind != TokenItem::Kind::Token;
+      ended = std::holds_alternative<RequestEnd>(*event);
     }
     if (ended)
       submit(mate);

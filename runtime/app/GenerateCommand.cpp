@@ -155,7 +155,7 @@ Expected<std::vector<int32_t>> GenerateRun::tellTruth() {
   stream.start(prompt);
   std::vector<int32_t> truth;
   while (true) {
-    Expected<std::optional<StreamedToken>> token = stream.next();
+    Expected<std::optional<TokenEvent>> token = stream.next();
     if (!token)
       return token.status();
     if (!*token)

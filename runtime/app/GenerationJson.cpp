@@ -37,14 +37,15 @@ void writeLogProbability(text::JsonWriter &json,
   json.key("logprob").number(entry.logProbability);
 }
 
-void writeReports(text::JsonWriter &json,
-                  const std::vector<TokenReport> &reports) {
+void writeReports(
+    text::JsonWriter &json,
+    const std::vector<std::vector<TokenLogProbability>> &reports) {
   json.key("logprobs").beginArray();
-  for (const TokenReport &report : reports) {
+  for (std::span<const TokenLogProbability> report : reports) {
     json.beginObject();
-    writeLogProbability(json, report.chosen);
+    writeLogProbability(json, report.front());
     json.key("top").beginArray();
-    for (const TokenLogProbability &entry : report.top) {
+    for (const TokenLogProbability &entry : report.subspan(1)) {
       json.beginObject();
       writeLogProbability(json, entry);
       json.endObject();

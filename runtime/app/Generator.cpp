@@ -80,13 +80,14 @@ Status Generator::fitBehind(int64_t promptTokens, int64_t contextLength) {
   return {};
 }
 
-Status Generator::take(StreamedToken token, const Write &write) {
+Status Generator::take(TokenEvent token, const Write &write) {
   result.tokens.push_back(token.token);
-  if (token.report)
-    result.reports.push_back(std::move(*token.report));
+  if (!token.report.empty())
+    result.reports.push_back(std::move(token.report));
+  const StreamClock::time_point at = pipeline::toTimePoint(token.at);
   if (result.tokens.size() == 1)
-    firstToken = token.at;
-  result.timing.generateSeconds = secondsBetween(*firstToken, token.at);
+    firstToken = at;
+  result.timing.generateSeconds = secondsBetween(*firstToken, at);
   std::string certain;
   if (detokenizer)
     certain = stop.push(detokenizer->push(token.token));
@@ -115,7 +116,7 @@ void Generator::start(std::span<const int32_t> prompt, TokenStream &stream) {
 
 Expected<Generation> Generator::run(TokenStream &stream, const Write &write) {
   while (!stop.stopped()) {
-    Expected<std::optional<StreamedToken>> token = stream.next();
+    Expected<std::optional<TokenEvent>> token = stream.next();
     if (!token)
       return token.status();
     if (!*token)
@@ -127,7 +128,7 @@ Expected<Generation> Generator::run(TokenStream &stream, const Write &write) {
 
 Expected<bool> Generator::takeArrived(TokenStream &stream, const Write &write) {
   while (!stop.stopped()) {
-    Expected<std::optional<StreamedToken>> token = stream.poll();
+    Expected<std::optional<TokenEvent>> token = stream.poll();
     if (!token)
       return token.status();
     if (!*token)

@@ -52,8 +52,10 @@ struct Generation {
   std::string text;            // empty if the model has no tokenizer
   FinishReason finish = FinishReason::Length;
   GenerationTiming timing;
-  std::vector<float> lastLogits;    // if requested
-  std::vector<TokenReport> reports; // one for each token, if requested
+  std::vector<float> lastLogits; // if requested
+  /// If requested, for each token its log-probability, and then those of the
+  /// likeliest tokens.
+  std::vector<std::vector<TokenLogProbability>> reports;
 };
 
 /// Turns a stream of tokens into text, ends it at stop strings, and measures
@@ -99,7 +101,7 @@ private:
   Generator(const TextModel &model, RequestSpec spec, StopMatcher stop,
             StreamClock::time_point programStart);
 
-  Status take(StreamedToken token, const Write &write);
+  Status take(TokenEvent token, const Write &write);
   Status finishText(const Write &write);
 
   RequestSpec spec;

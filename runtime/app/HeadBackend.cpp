@@ -14,15 +14,15 @@
 using namespace sluice;
 using namespace sluice::app;
 
-using pipeline::TokenItem;
+using pipeline::RequestEvent;
 
-/// Passes the head's items of one request to the benchmark's thread.
+/// Passes the head's events of one request to the benchmark's thread.
 class HeadBackend::Sink final : public pipeline::TokenSink {
 public:
   Sink(uint64_t start, std::shared_ptr<pipeline::Mailbox<Arrived>> mailbox)
       : start(start), mailbox(std::move(mailbox)) {}
-  void push(TokenItem item) override {
-    mailbox->push({start, std::move(item)});
+  void push(RequestEvent event) override {
+    mailbox->push({start, std::move(event)});
   }
 
 private:
@@ -78,15 +78,15 @@ void HeadBackend::wait(Time until) {
   for (const Arrived &each : arrived)
     // It may have been aborted meanwhile, also by the observer.
     if (auto at = running.find(each.start); at != running.end())
-      tell(at, each.item);
+      tell(at, each.event);
 }
 
-static std::string kindOf(const TokenItem &item) {
-  if (item.kind == TokenItem::Kind::Failed)
+static std::string kindOf(const RequestEnd &end) {
+  if (end.isBroken)
     return "server";
-  if (item.kind == TokenItem::Kind::Refused)
-    return item.refusal == Refusal::QueueFull ? "queue_full" : "invalid";
-  switch (item.reason) {
+  if (end.refusal != Refusal::None)
+    return end.refusal == Refusal::QueueFull ? "queue_full" : "invalid";
+  switch (end.reason) {
   case FinishReason::Timeout:
     return "timeout";
   case FinishReason::Error:
@@ -97,17 +97,18 @@ static std::string kindOf(const TokenItem &item) {
 }
 
 void HeadBackend::tell(std::map<uint64_t, Running>::iterator at,
-                       const TokenItem &item) {
+                       const RequestEvent &event) {
   Running &request = at->second;
-  if (item.kind == TokenItem::Kind::Token) {
+  if (const auto *token = std::get_if<TokenEvent>(&event)) {
     ++request.tokens;
-    request.observer->onTokens(request.index, item.at, 1);
+    request.observer->onTokens(request.index, token->at, 1);
     return;
   }
+  const auto &end = std::get<RequestEnd>(event);
   bench::Ending ending;
-  ending.at = item.at;
-  ending.errorKind = kindOf(item);
-  ending.error = item.failure.message();
+  ending.at = end.at;
+  ending.errorKind = kindOf(end);
+  ending.error = end.failure.message();
   ending.promptTokens = request.promptTokens;
   ending.outputTokens = request.tokens;
   bench::Observer *observer = request.observer;

@@ -31,10 +31,10 @@ public:
   void wait(Time until) override;
 
 private:
-  /// An item and the number of its start().
+  /// An event and the number of its request's start().
   struct Arrived {
     uint64_t start = 0;
-    pipeline::TokenItem item;
+    pipeline::RequestEvent event;
   };
   class Sink;
   struct Running {
@@ -46,7 +46,7 @@ private:
   };
 
   void tell(std::map<uint64_t, Running>::iterator at,
-            const pipeline::TokenItem &item);
+            const pipeline::RequestEvent &event);
 
   pipeline::HeadLoop &head;
   bench::PromptShape prompt;

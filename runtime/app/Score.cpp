@@ -17,8 +17,6 @@
 using namespace sluice;
 using namespace sluice::app;
 
-using pipeline::TokenItem;
-
 double Score::perplexity() const { return std::exp(meanNll); }
 
 Expected<Score> app::scoreTokens(pipeline::InlinePipeline &model,
@@ -33,20 +31,19 @@ Expected<Score> app::scoreTokens(pipeline::InlinePipeline &model,
   Score score;
   double sum = 0;
   while (true) {
-    std::optional<TokenItem> item = queue->poll();
-    if (!item) {
+    std::optional<pipeline::RequestEvent> event = queue->poll();
+    if (!event) {
       if (interrupted())
         return failure("interrupted");
       model.turn();
       continue;
     }
-    if (item->kind == TokenItem::Kind::Token) {
-      score.logProbabilities.push_back(item->report.front().logProbability);
+    if (const auto *token = std::get_if<TokenEvent>(&*event)) {
+      score.logProbabilities.push_back(token->report.front().logProbability);
       sum -= score.logProbabilities.back();
       continue;
     }
-    if (!item->failure.ok())
-      return item->failure;
+    SLUICE_RETURN_IF_ERROR(std::get<RequestEnd>(*event).failure);
     score.meanNll = sum / double(tokens.size() - 1);
     return score;
   }

@@ -14,7 +14,7 @@
 using namespace sluice;
 using namespace sluice::app;
 
-using pipeline::TokenItem;
+using pipeline::RequestEvent;
 
 void TokenStream::start(std::span<const int32_t> prompt) {
   ScheduledRequest request{.spec = spec};
@@ -27,72 +27,61 @@ void TokenStream::start(std::span<const int32_t> prompt) {
   head.submit(std::move(request), queue);
 }
 
-/// Waits for the next item, and tells the head if the user interrupts.
-TokenItem TokenStream::wait() {
+/// Waits for the next event, and tells the head if the user interrupts.
+RequestEvent TokenStream::wait() {
   constexpr Time patience = std::chrono::milliseconds(50);
   while (true) {
     // Checked before each token, because tokens may always come in time.
     if (interrupted() && !std::exchange(cancelled, true))
       head.finish(*queue, FinishReason::Cancelled);
-    std::optional<TokenItem> item =
+    std::optional<RequestEvent> event =
         turn ? queue->poll() : queue->next(pipeline::now() + patience);
-    if (item)
-      return std::move(*item);
+    if (event)
+      return std::move(*event);
     if (turn)
       turn();
   }
 }
 
-static StreamedToken toStreamed(const TokenItem &item) {
-  StreamedToken token;
-  token.token = item.token;
-  if (!item.report.empty())
-    token.report = TokenReport{item.report.front(),
-                               {item.report.begin() + 1, item.report.end()}};
-  token.at = pipeline::toTimePoint(item.at);
-  return token;
-}
-
-/// Returns the item's token, if it has one that is wanted.
-Expected<std::optional<StreamedToken>>
-TokenStream::take(const TokenItem &item) {
-  std::optional<StreamedToken> none;
-  if (item.kind == TokenItem::Kind::Token) {
+/// Returns the event's token, if it has one that is wanted.
+Expected<std::optional<TokenEvent>> TokenStream::take(RequestEvent event) {
+  std::optional<TokenEvent> none;
+  if (auto *token = std::get_if<TokenEvent>(&event)) {
     if (!computed)
-      computed = pipeline::toTimePoint(item.at);
-    return spec.maxTokens != 0 ? std::optional(toStreamed(item)) : none;
+      computed = pipeline::toTimePoint(token->at);
+    return spec.maxTokens != 0 ? std::optional(std::move(*token)) : none;
   }
   running = false;
-  if (item.kind != TokenItem::Kind::Finished ||
-      item.reason == FinishReason::Error)
-    return item.failure;
+  const auto &end = std::get<RequestEnd>(event);
+  if (!end.hasFinished() || end.reason == FinishReason::Error)
+    return end.failure;
   // The first token can be one that ends the text.
-  if (!computed && item.reason == FinishReason::Stop)
-    computed = pipeline::toTimePoint(item.at);
-  if (spec.maxTokens != 0 || item.reason == FinishReason::Cancelled)
-    reason = item.reason;
+  if (!computed && end.reason == FinishReason::Stop)
+    computed = pipeline::toTimePoint(end.at);
+  if (spec.maxTokens != 0 || end.reason == FinishReason::Cancelled)
+    reason = end.reason;
   return none;
 }
 
-Expected<std::optional<StreamedToken>> TokenStream::next() {
+Expected<std::optional<TokenEvent>> TokenStream::next() {
   while (running) {
-    Expected<std::optional<StreamedToken>> token = take(wait());
+    Expected<std::optional<TokenEvent>> token = take(wait());
     if (!token || *token)
       return token;
   }
-  return std::optional<StreamedToken>();
+  return std::optional<TokenEvent>();
 }
 
-Expected<std::optional<StreamedToken>> TokenStream::poll() {
+Expected<std::optional<TokenEvent>> TokenStream::poll() {
   while (running) {
-    std::optional<TokenItem> item = queue->poll();
-    if (!item)
+    std::optional<RequestEvent> event = queue->poll();
+    if (!event)
       break;
-    Expected<std::optional<StreamedToken>> token = take(*item);
+    Expected<std::optional<TokenEvent>> token = take(std::move(*event));
     if (!token || *token)
       return token;
   }
-  return std::optional<StreamedToken>();
+  return std::optional<TokenEvent>();
 }
 
 void TokenStream::stop() {
@@ -100,5 +89,5 @@ void TokenStream::stop() {
     return;
   head.finish(*queue, FinishReason::Stop);
   while (running)
-    running = wait().kind == TokenItem::Kind::Token;
+    running = std::holds_alternative<TokenEvent>(wait());
 }

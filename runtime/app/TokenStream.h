@@ -27,18 +27,6 @@ namespace sluice::app {
 
 using StreamClock = std::chrono::steady_clock;
 
-/// The log-probabilities of a token.
-struct TokenReport {
-  TokenLogProbability chosen;
-  std::vector<TokenLogProbability> top;
-};
-
-struct StreamedToken {
-  int32_t token = 0;
-  std::optional<TokenReport> report; // if requested
-  StreamClock::time_point at;        // when the token was known
-};
-
 /// Not thread-safe.
 class TokenStream {
 public:
@@ -56,9 +44,9 @@ public:
   /// Waits for the next token. Returns nullopt once the request has ended;
   /// finish() then says why. A token that ends the text is not returned. Fails
   /// if the request or the pipeline does.
-  Expected<std::optional<StreamedToken>> next();
+  Expected<std::optional<TokenEvent>> next();
   /// Returns the next token if it has come; never waits. Fails as next() does.
-  Expected<std::optional<StreamedToken>> poll();
+  Expected<std::optional<TokenEvent>> poll();
   /// Returns whether the request has ended and all its tokens were returned.
   bool ended() const { return !running; }
   FinishReason finish() const { return reason; }
@@ -73,8 +61,8 @@ public:
   }
 
 private:
-  pipeline::TokenItem wait();
-  Expected<std::optional<StreamedToken>> take(const pipeline::TokenItem &item);
+  pipeline::RequestEvent wait();
+  Expected<std::optional<TokenEvent>> take(pipeline::RequestEvent event);
 
   pipeline::HeadLoop &head;
   const RequestSpec &spec;

@@ -33,10 +33,6 @@
 
 namespace sluice {
 
-/// Identifies a request from its submission on. Numbers are never reused; later
-/// requests have higher numbers.
-using RequestNumber = int64_t;
-
 /// The terms on which a tenant's requests run.
 struct TenantTerms {
   static constexpr double minWeight = 0.001, maxWeight = 1000;

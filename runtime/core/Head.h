@@ -132,13 +132,16 @@ struct HeadLimits {
 enum class FinishReason : uint8_t { Stop, Length, Cancelled, Timeout, Error };
 std::string_view finishReasonName(FinishReason reason);
 
+/// A token of a request on its way from the head to its user.
 struct TokenEvent {
-  RequestId request = 0;
+  RequestId request = 0; ///< the slot of the request
   int32_t token = 0;
-  std::vector<TokenLogProbability> report;
+  std::vector<TokenLogProbability> report = {}; ///< if asked for
   /// Whether this is a token of the prompt, emitted for its report. Such tokens
   /// come in order, before the request's first generated token.
   bool ofPrompt = false;
+  RequestNumber number = 0; ///< of the request; set by Scheduler
+  Time at{0};               ///< when the head knew; set by HeadLoop
 };
 
 struct FinishEvent {

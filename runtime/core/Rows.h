@@ -39,6 +39,9 @@ namespace sluice {
 
 /// A request's slot, its index in every table. Slots are reused.
 using RequestId = int32_t;
+/// Identifies a request from its submission on. Numbers are never reused; later
+/// requests have higher numbers.
+using RequestNumber = int64_t;
 /// The number of a row within its request, given by the head; see above.
 using NodeId = int64_t;
 /// The parent of a request's first row.

@@ -162,7 +162,7 @@ bool Scheduler::evictLast(RequestNumber newcomer, Time now) {
   }
   reportEnd(last->number, FinishReason::Cancelled, now);
   reported.ends.back().refusal = Refusal::QueueFull;
-  reported.ends.back().error = queueFull(limits);
+  reported.ends.back().failure = Status::error(queueFull(limits));
   return false;
 }
 
@@ -214,9 +214,8 @@ void Scheduler::settle(Time now) {
 void Scheduler::takeHeadEvents(Time now) {
   HeadCommands &commands = head.commands();
   for (TokenEvent &token : commands.tokens) {
-    reported.tokens.push_back({inSlot[token.request]->number(), token.request,
-                               token.token, std::move(token.report),
-                               token.ofPrompt});
+    token.number = inSlot[token.request]->number();
+    reported.tokens.push_back(std::move(token));
   }
   commands.tokens.clear();
   for (FinishEvent &finish : commands.finished) {
@@ -224,7 +223,8 @@ void Scheduler::takeHeadEvents(Time now) {
     request.speculation += head.counters(finish.request);
     stopRunning(request);
     reportEnd(request.number(), finish.reason, now);
-    reported.ends.back().error = std::move(finish.error);
+    if (!finish.error.empty())
+      reported.ends.back().failure = Status::error(std::move(finish.error));
   }
   commands.finished.clear();
   for (PreemptEvent &event : commands.preempted) {
@@ -274,7 +274,7 @@ void Scheduler::reportEnd(RequestNumber number, FinishReason reason, Time now) {
     alarms.erase({*request->second.deadline, number});
   if (request->second.startsUntil)
     alarms.erase({*request->second.startsUntil, number});
-  UserEnd &event = reported.ends.emplace_back();
+  RequestEnd &event = reported.ends.emplace_back();
   event.number = number;
   event.slot = request->second.lastSlot;
   event.started = request->second.started.has_value();

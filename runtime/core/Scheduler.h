@@ -110,38 +110,36 @@ struct Submission {
   std::string why;          ///< why a request was refused
 };
 
-/// What is reported to the user of a request: its tokens in order, then its
-/// end.
-struct UserToken {
-  RequestNumber number = 0;
-  RequestId slot = -1; ///< the slot of the request; for traces
-  int32_t token = 0;
-  std::vector<TokenLogProbability> report;
-  bool ofPrompt = false; ///< as in TokenEvent
-};
-
-struct UserEnd {
+/// The end of a request, which its user learns after its tokens.
+struct RequestEnd {
   RequestNumber number = 0;
   RequestId slot = -1; ///< the last slot of the request, if any; for traces
   FinishReason reason = FinishReason::Stop;
-  /// Set with FinishReason::Cancelled if the queue was full and the request had
-  /// to give way to one with an earlier queue priority.
+  /// Set if the request was refused. Set with FinishReason::Cancelled if the
+  /// queue was full and the request had to give way to one with an earlier
+  /// queue priority.
   Refusal refusal = Refusal::None;
-  /// The reason of FinishReason::Error or of the refusal.
-  std::string error;
+  bool isBroken = false; ///< whether it ended because the whole pipeline failed
+  /// The cause of FinishReason::Error, of the refusal or of the failure.
+  Status failure = {};
   bool started = true; ///< false if the request ended before its first row
   /// How many of the prompt's tokens had their pages shared when the request
   /// started.
   int64_t cachedTokens = 0;
   /// How long the request waited until it started, or ended without starting.
   Time waited{0};
-  SpeculationCounters speculation;
+  SpeculationCounters speculation = {};
+  Time at{0}; ///< when the head knew; set by HeadLoop
+
+  /// Returns whether the request ran to an end of its own, and not because it
+  /// was refused or the pipeline failed.
+  bool hasFinished() const { return refusal == Refusal::None && !isBroken; }
 };
 
 /// The events for users after an event: tokens before ends, each in order.
 struct UserEvents {
-  std::vector<UserToken> tokens;
-  std::vector<UserEnd> ends;
+  std::vector<TokenEvent> tokens;
+  std::vector<RequestEnd> ends;
 };
 
 /// Thread-compatible. Steps allocate nothing; the arrival, preemption and end

@@ -142,6 +142,8 @@ private:
                    "tokens");
         break;
       }
+    if (!loop.norms.empty() && !loop.rotations.empty())
+      failTask("a row loop does norms and rotations");
     for (const RowNorm &norm : loop.norms)
       checkNorm(norm, loop.kind);
     for (const RowRotation &rotation : loop.rotations)
@@ -168,8 +170,12 @@ private:
 
   void checkNorm(const RowNorm &norm, RecordKind kind) {
     const PlannedBuffer *input = findBuffer(norm.input, kind);
-    if ((norm.norm == NormKind::None) != (norm.weight == noOperand))
+    if ((norm.norm == RowNormKind::None) != (norm.weight == noOperand))
       failTask("a norm without a weight, or a weight without a norm");
+    if (norm.norm != RowNormKind::Layer && norm.bias != noOperand)
+      failTask("a bias without a layer norm");
+    if (norm.output == noOperand && norm.operand == noOperand)
+      failTask("a norm whose results are stored nowhere");
     for (int64_t weight : {norm.weight, norm.bias})
       if (weight != noOperand)
         checkIndex("weight", weight, size_t(weights));

@@ -79,15 +79,16 @@ enum class OperandRows : uint8_t { F32, Bf16, F16 };
 
 /// How rows are normalised: not at all, or as by sluice.rms_norm or
 /// sluice.layer_norm.
-enum class NormKind : uint8_t { None, Rms, Layer };
+enum class RowNormKind : uint8_t { None, Rms, Layer };
 
-/// Rows that are normalised, stored, and made operands of products.
+/// Rows that are normalised, stored, and made operands of products; at least
+/// one of the latter two.
 struct RowNorm {
-  NormKind norm = NormKind::None;
+  RowNormKind norm = RowNormKind::None;
   float epsilon = 0;
   int64_t input = 0;
   int64_t weight = noOperand;  ///< a weight, noOperand without a norm
-  int64_t bias = noOperand;    ///< a weight, or noOperand
+  int64_t bias = noOperand;    ///< a weight, only with RowNormKind::Layer
   int64_t output = noOperand;  ///< the buffer of the normalised rows, if any
   int64_t operand = noOperand; ///< the buffer of the operands, if any
   OperandRows format = OperandRows::F32; ///< of the operands
@@ -124,9 +125,9 @@ struct RowLoopTask {
   std::vector<KernelArgument> arguments;
   int64_t threads = 0; ///< for a GPU; 0 for a CPU, as are `blocks`
   int64_t blocks = 0;
-  // For a GPU: all that the kernel does, if it is no more than one of these.
-  // The runtime may then do it in the launch of another task, with the same
-  // bits, instead of launching the kernel.
+  // For a GPU. Set only if the kernel does nothing else: either norms or
+  // rotations, never both. The runtime may then do them in the launch of
+  // another task, with the same bits, instead of launching the kernel.
   std::vector<RowNorm> norms = {};
   std::vector<RowRotation> rotations = {};
 };
@@ -220,8 +221,8 @@ struct CheckpointTask {
   std::vector<int64_t> buffers;
 };
 
-/// Makes all threads wait for each other. For a CPU only: a GPU executes each
-/// task after the one before.
+/// Makes all threads wait for each other. For a CPU only: a GPU executes tasks
+/// one after the other, or as if it did.
 struct BarrierTask {};
 
 using StepTask = std::variant<RowLoopTask, ProductTask, AppendTask, AttendTask,

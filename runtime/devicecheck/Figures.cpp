@@ -120,6 +120,7 @@ Status Way::measure(const std::string &what, const Parts &parts,
          {"model", model.name},
          {"pdl", options.dependentLaunch},
          {"carveout", options.largestCarveout ? "max" : "default"},
+         {"joined", !options.oneTask},
          {"what", what},
          {"us", times.median * 1e6},
          {"leastUs", times.min * 1e6},
@@ -138,7 +139,7 @@ Status Way::measureAll() {
 }
 
 /// Returns the combinations of options that `allowed` permits, the usual one
-/// first.
+/// first; the last is the usual one with a launch for each task.
 std::vector<cuda::DeviceOptions> waysOf(const cuda::DeviceOptions &allowed) {
   std::vector<cuda::DeviceOptions> ways;
   for (bool largestCarveout : {true, false})
@@ -149,6 +150,10 @@ std::vector<cuda::DeviceOptions> waysOf(const cuda::DeviceOptions &allowed) {
         ways.back().largestCarveout = largestCarveout;
         ways.back().dependentLaunch = dependentLaunch;
       }
+  if (!allowed.oneTask) {
+    ways.push_back(allowed);
+    ways.back().oneTask = true;
+  }
   return ways;
 }
 
@@ -189,6 +194,7 @@ private:
            {"model", model.name},
            {"pdl", options.dependentLaunch},
            {"carveout", options.largestCarveout ? "max" : "default"},
+           {"joined", !options.oneTask},
            {"what", "tokens"},
            {"holds", way.tokens() == expected}});
     return way.measureAll();

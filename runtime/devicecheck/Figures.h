@@ -30,12 +30,12 @@ struct FigureSizes {
 
 /// Measures steps of one row, of `rows` rows and of a prompt, with dependent
 /// launch and the largest carve-out on and off, as far as the device's options
-/// allow that. It does so in one process, with one set of weights at a time.
-/// Prints a line for each:
+/// allow that, and with a launch for each task. It does so in one process, with
+/// one set of weights at a time. Prints a line for each:
 ///
 ///   {"part": "figures", "model": ..., "pdl": bool, "carveout": "max",
-///    "what": "one row", "us": median, "leastUs": ..., "steps": n,
-///    "graphUs": without the host, "hostGapUs": the difference}
+///    "joined": bool, "what": "one row", "us": median, "leastUs": ..., "steps":
+///    n, "graphUs": without the host, "hostGapUs": the difference}
 ///
 /// and, for each combination, a line that says whether its tokens are those of
 /// the first:

@@ -84,7 +84,7 @@ Status StepBed::run(std::span<const Part> parts) {
   std::vector<OutputRequest> requests;
   for (const Part &part : parts) {
     const SequenceId id = sequences[size_t(part.sequence)];
-    const int64_t first = pages.length(id);
+    const int64_t first = pages.length(id) + part.skipped;
     SLUICE_RETURN_IF_ERROR(pages.grow(id, first + part.tokens));
     for (int64_t i = 0; i < part.tokens; ++i) {
       const bool wants = part.wantsToken && i + 1 == part.tokens;

@@ -48,6 +48,9 @@ public:
     int64_t tokens = 1;
     /// Whether the token of the last row's greatest logit is wanted.
     bool wantsToken = false;
+    /// Positions before the rows that the sequence leaves out. Its cache has
+    /// there what is in memory.
+    int64_t skipped = 0;
   };
   /// Runs one step of these rows, which are appended to their sequences.
   Status run(std::span<const Part> parts);

@@ -63,9 +63,11 @@ StepMemory::StepMemory(CudaExecutor &executor, Device &device)
        {std::pair{plan.layerPages, "page addresses"},
         std::pair{plan.values, "values"},
         std::pair{plan.partials, "partial sums"},
-        std::pair{plan.tickets, "tickets"}, std::pair{plan.spans, "spans"},
-        std::pair{plan.slopes, "slopes"}, std::pair{plan.tables, "tables"},
-        std::pair{plan.moves, "moves"}, std::pair{plan.greedy, "tokens"},
+        std::pair{plan.tickets, "tickets"},
+        std::pair{plan.tailTicket, "tail ticket"},
+        std::pair{plan.spans, "spans"}, std::pair{plan.slopes, "slopes"},
+        std::pair{plan.tables, "tables"}, std::pair{plan.moves, "moves"},
+        std::pair{plan.greedy, "tokens"},
         std::pair{plan.candidates, "candidates"},
         std::pair{plan.found, "found"}})
     regions.push_back({offset, name});

@@ -123,28 +123,29 @@ void HeadLoop::handle(Event &event) {
   carryOut();
 }
 
-/// Returns the end of a request that failed. Insists on memory, because a
+/// Returns the end of a request that was refused, or failed with the pipeline.
+/// Insists on memory, because a
 /// client waits for this end.
-static TokenItem ending(TokenItem::Kind kind, const Status &failure) {
-  TokenItem item;
-  item.kind = kind;
-  insist([&] { item.failure = failure; });
-  item.at = now();
-  return item;
+static RequestEnd endOf(const Status &failure, Refusal refusal) {
+  RequestEnd end;
+  end.refusal = refusal;
+  end.isBroken = refusal == Refusal::None;
+  insist([&] { end.failure = failure; });
+  end.at = now();
+  return end;
 }
 
 void HeadLoop::handleSubmit(Submit &submit) {
   if (!failed.ok())
-    return submit.sink->push(ending(TokenItem::Kind::Failed, failed));
+    return submit.sink->push(endOf(failed, Refusal::None));
   admitting = std::move(submit.sink);
   Submission taken = scheduler.submit(std::move(submit.request), now());
   if (taken.refusal == Refusal::None) {
     numbers[admitting.get()] = taken.number;
     sinks[taken.number] = std::move(admitting);
   } else {
-    TokenItem item = ending(TokenItem::Kind::Refused, Status::error(taken.why));
-    item.refusal = taken.refusal;
-    std::exchange(admitting, nullptr)->push(std::move(item));
+    std::exchange(admitting, nullptr)
+        ->push(endOf(Status::error(taken.why), taken.refusal));
   }
   carryOut();
 }
@@ -164,10 +165,9 @@ void HeadLoop::fail(const Status &failure) {
     reportedFailure = std::move(reported);
   }
   if (admitting)
-    std::exchange(admitting, nullptr)
-        ->push(ending(TokenItem::Kind::Failed, failure));
+    std::exchange(admitting, nullptr)->push(endOf(failure, Refusal::None));
   for (auto &[number, sink] : sinks)
-    sink->push(ending(TokenItem::Kind::Failed, failure));
+    sink->push(endOf(failure, Refusal::None));
   sinks.clear();
   numbers.clear();
   scheduler.clear();
@@ -198,35 +198,20 @@ Status HeadLoop::sendCommands(HeadCommands &commands, Time at) {
 
 /// Delivers tokens and ends to the sinks.
 void HeadLoop::deliver(Time at) {
-  for (UserToken &token : scheduler.events().tokens) {
+  for (TokenEvent &token : scheduler.events().tokens) {
     if (!token.ofPrompt)
       links.reported(token, at);
-    TokenItem item;
-    item.token = token.token;
-    item.ofPrompt = token.ofPrompt;
-    item.report = std::move(token.report);
-    item.at = at;
-    sinks.at(token.number)->push(std::move(item));
+    token.at = at;
+    sinks.at(token.number)->push(std::move(token));
   }
-  for (UserEnd &end : scheduler.events().ends) {
+  for (RequestEnd &end : scheduler.events().ends) {
     links.reported(end, at);
-    TokenItem item;
-    item.kind = end.refusal == Refusal::None ? TokenItem::Kind::Finished
-                                             : TokenItem::Kind::Refused;
-    item.refusal = end.refusal;
-    item.reason = end.reason;
-    item.started = end.started;
-    item.cachedTokens = end.cachedTokens;
-    item.waited = end.waited;
-    item.speculation = end.speculation;
-    if (!end.error.empty())
-      item.failure = Status::error(end.error);
-    item.at = at;
+    end.at = at;
     auto found = sinks.find(end.number);
     std::shared_ptr<TokenSink> sink = std::move(found->second);
     numbers.erase(sink.get());
     sinks.erase(found);
-    sink->push(std::move(item));
+    sink->push(std::move(end));
   }
 }
 

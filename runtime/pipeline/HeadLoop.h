@@ -9,7 +9,7 @@
 //   std::thread thread([&] { loop.run(); });
 //   auto queue = std::make_shared<TokenQueue>();
 //   loop.submit(request, queue);
-//   while (std::optional<TokenItem> item = queue->next(deadline)) ...
+//   while (std::optional<RequestEvent> event = queue->next(deadline)) ...
 //   loop.close(); thread.join();
 //
 //===----------------------------------------------------------------------===//
@@ -40,8 +40,8 @@ public:
   /// Sends a cancel to all ranks, out of band. `decided` is the present time.
   virtual Status cancel(const EpochMark &mark, Time decided) = 0;
   /// Receives, for the trace, what is reported to users.
-  virtual void reported(const UserToken &token, Time at) = 0;
-  virtual void reported(const UserEnd &end, Time at) = 0;
+  virtual void reported(const TokenEvent &token, Time at) = 0;
+  virtual void reported(const RequestEnd &end, Time at) = 0;
   /// Receives notes for the trace, if the head was created to keep them.
   virtual void note(const PolicyNote &note, Time at) = 0;
 };

@@ -13,8 +13,8 @@
 //   auto queue = std::make_shared<TokenQueue>();
 //   pipeline->head().submit(request, queue);
 //   while (...) {
-//     std::optional<TokenItem> item = queue->poll();
-//     if (!item)
+//     std::optional<RequestEvent> event = queue->poll();
+//     if (!event)
 //       pipeline->turn();
 //   }
 //
@@ -91,8 +91,8 @@ private:
   Status launch(const StepFrame &frame) override;
   Status draft(StepFrame frame) override;
   Status cancel(const EpochMark &mark, Time decided) override;
-  void reported(const UserToken &, Time) override {}
-  void reported(const UserEnd &, Time) override {}
+  void reported(const TokenEvent &, Time) override {}
+  void reported(const RequestEnd &, Time) override {}
   void note(const PolicyNote &, Time) override {}
 
   EpochBoard board, draftBoard;

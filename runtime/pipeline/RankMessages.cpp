@@ -205,11 +205,11 @@ Status RankRuntime::cancel(const EpochMark &mark, Time decided) {
   return {};
 }
 
-void RankRuntime::reported(const UserToken &token, Time at) {
-  headTrace.add(trace::Kind::Token, at, Time(0), {token.slot, token.token});
+void RankRuntime::reported(const TokenEvent &token, Time at) {
+  headTrace.add(trace::Kind::Token, at, Time(0), {token.request, token.token});
 }
 
-void RankRuntime::reported(const UserEnd &end, Time at) {
+void RankRuntime::reported(const RequestEnd &end, Time at) {
   headTrace.add(trace::Kind::Finish, at, Time(0),
                 {end.slot, int64_t(end.reason)});
 }

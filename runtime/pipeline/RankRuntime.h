@@ -93,8 +93,8 @@ private:
   Status launch(const StepFrame &frame) override;
   Status draft(StepFrame frame) override;
   Status cancel(const EpochMark &mark, Time decided) override;
-  void reported(const UserToken &token, Time at) override;
-  void reported(const UserEnd &end, Time at) override;
+  void reported(const TokenEvent &token, Time at) override;
+  void reported(const RequestEnd &end, Time at) override;
   void note(const PolicyNote &note, Time at) override;
 
   void release(ArrivedFrame arrival);

@@ -21,16 +21,17 @@
 
 namespace sluice::pipeline {
 
-/// A queue with one writer (the head) and one reader. It holds as many items as
+/// A queue with one writer (the head) and one reader. It holds as many events
+/// as
 /// a request has tokens, so the head never waits for a slow reader.
 class TokenQueue final : public TokenSink {
 public:
-  void push(TokenItem item) override { mailbox.push(std::move(item)); }
+  void push(RequestEvent event) override { mailbox.push(std::move(event)); }
 
-  /// Returns the next item; waits for it until `deadline`. Returns nothing at
+  /// Returns the next event; waits for it until `deadline`. Returns nothing at
   /// the deadline and after the request's end.
-  std::optional<TokenItem> next(Time deadline) {
-    if (items.empty()) {
+  std::optional<RequestEvent> next(Time deadline) {
+    if (events.empty()) {
       taken.clear();
       mailbox.takeUntil(taken, deadline);
       noteTaken();
@@ -38,9 +39,9 @@ public:
     return first();
   }
 
-  /// Returns the next item if it has come; never waits.
-  std::optional<TokenItem> poll() {
-    if (items.empty()) {
+  /// Returns the next event if it has come; never waits.
+  std::optional<RequestEvent> poll() {
+    if (events.empty()) {
       taken.clear();
       mailbox.take(taken, /*wait=*/false);
       noteTaken();
@@ -50,20 +51,20 @@ public:
 
 private:
   void noteTaken() {
-    items.assign(std::make_move_iterator(taken.begin()),
-                 std::make_move_iterator(taken.end()));
+    events.assign(std::make_move_iterator(taken.begin()),
+                  std::make_move_iterator(taken.end()));
   }
-  std::optional<TokenItem> first() {
-    if (items.empty())
+  std::optional<RequestEvent> first() {
+    if (events.empty())
       return std::nullopt;
-    TokenItem item = std::move(items.front());
-    items.pop_front();
-    return item;
+    RequestEvent event = std::move(events.front());
+    events.pop_front();
+    return event;
   }
 
-  Mailbox<TokenItem> mailbox{std::numeric_limits<int64_t>::max()};
-  std::vector<TokenItem> taken;
-  std::deque<TokenItem> items;
+  Mailbox<RequestEvent> mailbox{std::numeric_limits<int64_t>::max()};
+  std::vector<RequestEvent> taken;
+  std::deque<RequestEvent> events;
 };
 
 } // namespace sluice::pipeline

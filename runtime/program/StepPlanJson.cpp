@@ -41,8 +41,8 @@ template <>
 constexpr std::array<std::string_view, 3> names<ProductGate> = {"none", "silu",
                                                                 "gelu_tanh"};
 template <>
-constexpr std::array<std::string_view, 3> names<NormKind> = {"none", "rms",
-                                                             "layer"};
+constexpr std::array<std::string_view, 3> names<RowNormKind> = {"none", "rms",
+                                                                "layer"};
 template <>
 constexpr std::array<std::string_view, 3> names<OperandRows> = {"f32", "bf16",
                                                                 "f16"};
@@ -85,7 +85,7 @@ void visitFields(Object &argument, const auto &visit) {
 
 template <Is<RowNorm> Object>
 void visitFields(Object &norm, const auto &visit) {
-  visit("norm", norm.norm, NormKind::None);
+  visit("norm", norm.norm, RowNormKind::None);
   visit("epsilon", norm.epsilon, 0.0f);
   visit("input", norm.input);
   visit("weight", norm.weight, noOperand);

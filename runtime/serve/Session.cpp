@@ -22,7 +22,7 @@ using namespace sluice;
 using namespace sluice::serve;
 
 using openai::ApiError;
-using pipeline::TokenItem;
+using pipeline::RequestEvent;
 
 /// Retry-After, in seconds, when all places are taken.
 static constexpr int retrySeconds = 1;
@@ -354,17 +354,17 @@ void Session::submit() {
 // Tokens and ends from the engine
 //===----------------------------------------------------------------------===//
 
-void Session::Sink::push(TokenItem item) {
-  session->push(index, std::move(item));
+void Session::Sink::push(RequestEvent event) {
+  session->push(index, std::move(event));
 }
 
 /// Called on the head's thread.
-void Session::push(uint32_t index, TokenItem item) {
+void Session::push(uint32_t index, RequestEvent event) {
   {
     std::unique_lock lock(mutex);
     if (inbox.size() == inbox.capacity())
       insist(lock, [this] { inbox.reserve(2 * inbox.size() + 1); });
-    inbox.push_back({index, std::move(item)});
+    inbox.push_back({index, std::move(event)});
     if (isQueued)
       return;
     isQueued = true;
@@ -407,33 +407,33 @@ void Session::proceed() {
 
 void Session::take(Arrival &arrival) {
   Choice &choice = choices[arrival.index];
-  if (arrival.item.kind == TokenItem::Kind::Token)
-    return takeToken(choice, arrival.index, arrival.item);
+  if (auto *token = std::get_if<TokenEvent>(&arrival.event))
+    return takeToken(choice, arrival.index, *token);
   choice.hasEnded = true;
   --endsToGo;
-  takeEnd(choice, arrival.index, arrival.item);
+  takeEnd(choice, arrival.index, std::get<RequestEnd>(arrival.event));
 }
 
-void Session::takeToken(Choice &choice, uint32_t index, TokenItem &item) {
-  if (item.ofPrompt) {
+void Session::takeToken(Choice &choice, uint32_t index, TokenEvent &token) {
+  if (token.ofPrompt) {
     if (choice.isComplete || isAnswered)
       return;
-    choice.piece.append(choice.text.pushPrompt(item.report));
+    choice.piece.append(choice.text.pushPrompt(token.report));
     return touch(choice, index);
   }
   ServeMetrics &metrics = services.metrics;
   metrics.generationTokens.add();
   if (choice.lastToken == Time(0)) {
-    metrics.timeToFirstToken.observe(inSeconds(item.at - responder.arrived()));
+    metrics.timeToFirstToken.observe(inSeconds(token.at - responder.arrived()));
     metrics.promptTokens.add(static_cast<uint64_t>(choice.promptTokens));
   } else {
-    metrics.interTokenLatency.observe(inSeconds(item.at - choice.lastToken));
+    metrics.interTokenLatency.observe(inSeconds(token.at - choice.lastToken));
   }
-  choice.lastToken = item.at;
+  choice.lastToken = token.at;
   if (choice.isComplete || isAnswered)
     return;
   ++tokensSoFar;
-  choice.piece.append(choice.text.push(item.token, item.report));
+  choice.piece.append(choice.text.push(token.token, token.report));
   if (choice.text.stopped()) {
     services.engine.finish(sinks[index], FinishReason::Stop);
     complete(choice, index, FinishReason::Stop);
@@ -441,58 +441,51 @@ void Session::takeToken(Choice &choice, uint32_t index, TokenItem &item) {
   touch(choice, index);
 }
 
-void Session::takeEnd(Choice &choice, uint32_t index, const TokenItem &item) {
+void Session::takeEnd(Choice &choice, uint32_t index, const RequestEnd &end) {
   bool isGood =
-      item.reason == FinishReason::Stop || item.reason == FinishReason::Length;
+      end.reason == FinishReason::Stop || end.reason == FinishReason::Length;
   ServeMetrics &metrics = services.metrics;
-  if (item.kind == TokenItem::Kind::Refused) {
-    metrics.refused.add(item.refusal == Refusal::QueueFull);
-  } else if (item.kind == TokenItem::Kind::Failed) {
+  if (end.refusal != Refusal::None) {
+    metrics.refused.add(end.refusal == Refusal::QueueFull);
+  } else if (end.isBroken) {
     metrics.ended(FinishReason::Error);
   } else {
-    metrics.ended(item.reason);
-    if (item.started)
-      metrics.queueTime.observe(inSeconds(item.waited));
+    metrics.ended(end.reason);
+    if (end.started)
+      metrics.queueTime.observe(inSeconds(end.waited));
     if (isGood)
-      metrics.requestLatency.observe(inSeconds(item.at - responder.arrived()));
+      metrics.requestLatency.observe(inSeconds(end.at - responder.arrived()));
     if (choice.promptTokens > 0)
-      cachedTokens += item.cachedTokens;
+      cachedTokens += end.cachedTokens;
   }
   if (choice.isComplete || isAnswered)
     return;
-  if (item.kind == TokenItem::Kind::Finished && isGood)
-    return complete(choice, index, item.reason);
-  if (item.kind == TokenItem::Kind::Finished &&
-      item.reason == FinishReason::Cancelled) {
+  if (end.hasFinished() && isGood)
+    return complete(choice, index, end.reason);
+  if (end.hasFinished() && end.reason == FinishReason::Cancelled) {
     std::unique_lock lock(mutex);
     Reason why = reason;
     lock.unlock();
     return answerAbort(why);
   }
-  bool mayRetry = item.kind == TokenItem::Kind::Refused
-                      ? item.refusal == Refusal::QueueFull
-                      : item.reason == FinishReason::Timeout && !item.started;
-  fail(errorOf(item), mayRetry ? retrySeconds : 0);
+  bool mayRetry = end.refusal != Refusal::None
+                      ? end.refusal == Refusal::QueueFull
+                      : end.reason == FinishReason::Timeout && !end.started;
+  fail(errorOf(end), mayRetry ? retrySeconds : 0);
 }
 
 /// Returns the error for an end that does not complete an answer.
-ApiError Session::errorOf(const TokenItem &item) const {
-  switch (item.kind) {
-  case TokenItem::Kind::Refused:
-    if (item.refusal == Refusal::QueueFull)
-      return {.status = 429,
-              .message = item.failure.message(),
-              .code = "queue_full"};
-    return {.status = 400, .message = item.failure.message()};
-  case TokenItem::Kind::Failed:
-    return {.status = 503, .message = item.failure.message()};
-  case TokenItem::Kind::Token:
-  case TokenItem::Kind::Finished:
-    break;
-  }
-  if (item.reason == FinishReason::Timeout && !item.started)
+ApiError Session::errorOf(const RequestEnd &end) const {
+  const std::string &why = end.failure.message();
+  if (end.refusal == Refusal::QueueFull)
+    return {.status = 429, .message = why, .code = "queue_full"};
+  if (end.refusal != Refusal::None)
+    return {.status = 400, .message = why};
+  if (end.isBroken)
+    return {.status = 503, .message = why};
+  if (end.reason == FinishReason::Timeout && !end.started)
     return queueTimeoutError();
-  if (item.reason == FinishReason::Timeout)
+  if (end.reason == FinishReason::Timeout)
     return requestTimeoutError();
-  return {.status = 500, .message = item.failure.message()};
+  return {.status = 500, .message = why};
 }

@@ -108,13 +108,13 @@ private:
   /// Receives the tokens and the end of one of the requests.
   class Sink final : public pipeline::TokenSink {
   public:
-    void push(pipeline::TokenItem item) override;
+    void push(pipeline::RequestEvent event) override;
     Session *session = nullptr;
     uint32_t index = 0;
   };
   struct Arrival {
     uint32_t index;
-    pipeline::TokenItem item;
+    pipeline::RequestEvent event;
   };
   struct Choice {
     openai::ChoiceText text;
@@ -135,11 +135,11 @@ private:
   bool leavePhase(Phase current);
   void submit();
   void take(Arrival &arrival);
-  void takeToken(Choice &choice, uint32_t index, pipeline::TokenItem &item);
-  void takeEnd(Choice &choice, uint32_t index, const pipeline::TokenItem &item);
+  void takeToken(Choice &choice, uint32_t index, TokenEvent &token);
+  void takeEnd(Choice &choice, uint32_t index, const RequestEnd &end);
   void complete(Choice &choice, uint32_t index, FinishReason reason);
   void touch(Choice &choice, uint32_t index);
-  openai::ApiError errorOf(const pipeline::TokenItem &item) const;
+  openai::ApiError errorOf(const RequestEnd &end) const;
   void answer();
   void answerWhole();
   void answerStream();
@@ -149,7 +149,7 @@ private:
   void noteUsage();
   void giveUp();
 
-  void push(uint32_t index, pipeline::TokenItem item);
+  void push(uint32_t index, pipeline::RequestEvent event);
   openai::ApiError abortError(Reason why) const;
   void answerAbort(Reason why);
   void beginLastAnswer();

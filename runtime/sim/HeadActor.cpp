@@ -163,7 +163,7 @@ void SimHead::runCommands() {
   };
   sendAll(commands.launches, trace::Kind::Launch, outputs.launch);
   sendAll(commands.drafts, trace::Kind::DraftAsked, outputs.draft);
-  for (const UserToken &token : scheduler.events().tokens) {
+  for (const TokenEvent &token : scheduler.events().tokens) {
     RequestOutcome &outcome = outcomes[ofNumber.at(token.number)];
     if (outcome.tokens.empty())
       outcome.firstToken = now;
@@ -171,12 +171,12 @@ void SimHead::runCommands() {
     outcome.tokens.push_back(token.token);
     if (checks.shares)
       checks.shares->token(token.number);
-    note(trace::Kind::Token, {token.slot, token.token});
+    note(trace::Kind::Token, {token.request, token.token});
   }
-  for (const UserEnd &end : scheduler.events().ends) {
+  for (const RequestEnd &end : scheduler.events().ends) {
     RequestOutcome &outcome = outcomes[ofNumber.at(end.number)];
     if (end.refusal != Refusal::None)
-      return world.fail(Status::error(end.error));
+      return world.fail(end.failure);
     if (checks.deadlines)
       if (Status s = checks.deadlines->end(end, now); !s.ok())
         return world.fail(s.withContext("the head"));

@@ -137,7 +137,7 @@ Status Deadlines::takeUp(Time came) const {
   return {};
 }
 
-Status Deadlines::end(const UserEnd &end, Time now) {
+Status Deadlines::end(const RequestEnd &end, Time now) {
   auto found = requests.find(end.number);
   if (found == requests.end())
     return failure("request number ", end.number, " ends, but is not there");

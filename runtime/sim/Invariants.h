@@ -111,7 +111,7 @@ public:
   /// deadline of a request that has not ended was before.
   Status takeUp(Time came) const;
   /// Notes that a request ends. Fails if it ends as a timeout before its time.
-  Status end(const UserEnd &end, Time now);
+  Status end(const RequestEnd &end, Time now);
 
 private:
   struct Request {

@@ -324,7 +324,7 @@ protected:
 
 TEST_F(KnownLoopsTest, NormsAndOperands) {
   const auto &loop = task<RowLoopTask>(1);
-  const RowNorm half = {NormKind::Layer, 1e-5f, 0, 1, 2, 1, 2,
+  const RowNorm half = {RowNormKind::Layer, 1e-5f, 0, 1, 2, 1, 2,
                         OperandRows::F16};
   RowNorm brain = half;
   brain.output = noOperand;

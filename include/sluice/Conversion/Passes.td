@@ -123,7 +123,7 @@ def ConvertSluiceToCUDA : Pass<"convert-sluice-to-cuda", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"programs", "programs", "Steps that became programs">,
     Statistic<"generatedLaunches", "generated-launches",
-              "Launches of generated kernels; calls are launches, too">,
+              "Launches of generated kernels, at most; calls are launches, too">,
     Statistic<"generatedKernels", "generated-kernels",
               "Distinct kernels that the launches share">,
     Statistic<"fusedOps", "ops-fused-into-kernels",

@@ -75,7 +75,7 @@ Seen run(int64_t mates) {
   stream.start(std::vector<int32_t>(100, own));
   int64_t tokens = 0;
   while (true) {
-    Expected<std::optional<StreamedToken>> token = stream.next();
+    Expected<std::optional<TokenEvent>> token = stream.next();
     EXPECT_TRUE(token) << token.status().message();
     if (!token || !*token)
       break;

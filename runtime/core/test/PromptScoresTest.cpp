@@ -159,7 +159,8 @@ TEST(PromptScoresTest, AnErrorEndsTheRequest) {
   s.take();
   EXPECT_EQ(s.reported[number].ends, 1);
   EXPECT_EQ(s.reported[number].end.reason, FinishReason::Error);
-  EXPECT_EQ(s.reported[number].end.error, "a logit is not a number");
+  EXPECT_EQ(s.reported[number].end.failure.message(),
+            "a logit is not a number");
 }
 
 TEST(PromptScoresTest, WithoutLogProbabilitiesThereIsNothingToReport) {

@@ -35,7 +35,7 @@ struct SchedulerScript {
     Text prompt, tokens;
     Text scored; ///< tokens of the prompt that were reported
     int64_t ends = 0;
-    UserEnd end;
+    RequestEnd end;
     Time firstToken{0}, lastToken{0}, ended{0};
     Time longestGap{0}; ///< between two tokens
   };
@@ -151,7 +151,7 @@ struct SchedulerScript {
     ASSERT_LE(load.waiting + load.preempted,
               queue.waiting + 2 * limits.requests);
     stages->take(scheduler->commands(), now);
-    for (const UserToken &token : scheduler->events().tokens) {
+    for (const TokenEvent &token : scheduler->events().tokens) {
       Reported &each = reported[token.number];
       if (token.ofPrompt) {
         takeScore(each, token);
@@ -165,7 +165,7 @@ struct SchedulerScript {
       EXPECT_EQ(each.ends, 0) << "a token after the end";
       each.tokens.push_back(token.token);
     }
-    for (const UserEnd &end : scheduler->events().ends) {
+    for (const RequestEnd &end : scheduler->events().ends) {
       Reported &each = reported[end.number];
       ++each.ends;
       each.end = end;
@@ -175,7 +175,7 @@ struct SchedulerScript {
   }
 
   /// Checks that scores come in order, once, and before the first token.
-  static void takeScore(Reported &request, const UserToken &token) {
+  static void takeScore(Reported &request, const TokenEvent &token) {
     EXPECT_EQ(request.ends, 0) << "a score after the end";
     EXPECT_TRUE(request.tokens.empty()) << "a score after a token";
     request.scored.push_back(token.token);

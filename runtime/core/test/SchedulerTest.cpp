@@ -95,10 +95,10 @@ TEST(SchedulerTest, WhereTheQueueIsFullTheLastInOrderIsRefused) {
   RequestNumber urgent = s.submit(prompt(4), 5, -1);
   EXPECT_GE(urgent, 0);
   ASSERT_EQ(s.reported[later].ends, 1);
-  const UserEnd &end = s.reported[later].end;
+  const RequestEnd &end = s.reported[later].end;
   EXPECT_EQ(end.refusal, Refusal::QueueFull);
   EXPECT_EQ(end.reason, FinishReason::Cancelled);
-  EXPECT_EQ(end.error, "request: 2 requests wait already");
+  EXPECT_EQ(end.failure.message(), "request: 2 requests wait already");
   EXPECT_FALSE(end.started);
   EXPECT_EQ(s.submit(prompt(5), 5, 1), -1); // it is the last itself
   EXPECT_EQ(s.last.refusal, Refusal::QueueFull);

@@ -9,7 +9,7 @@
 // the other tasks itself and calls the kernels (StepTasks.h). The compiler and
 // the runtime must agree on this header: a change of any signature, layout or
 // rule in it needs a new SLUICE_ABI_VERSION, and so does a change of StepPlan's
-// form.
+// form, but for members that may be left out.
 //
 // A row kernel does what its row loop in the phase `plan` says, for some rows
 // of the step. Each thread of the pool calls it for its own share of the rows.

@@ -12,12 +12,16 @@
 
 namespace sluice::cuda {
 
+struct AppendedTasks {
+  size_t count = 1;       ///< how many tasks have got their nodes
+  bool areJoined = false; ///< whether one launch computes all of them
+};
+
 /// Appends the nodes of task number `first` of the program's plan, which has
 /// passed checkStepPlan(), and of the tasks behind it that share its launch
-/// (JoinedTasks.h). Returns how many tasks these are. The graph keeps the first
-/// error: a GPU has no such task, or the task's weights, widths or heads are
-/// not what the kernels take.
-size_t appendTasks(StepGraph &graph, size_t first);
+/// (JoinedTasks.h). The graph keeps the first error: a GPU has no such task, or
+/// the task's weights, widths or heads are not what the kernels take.
+AppendedTasks appendTasks(StepGraph &graph, size_t first);
 
 } // namespace sluice::cuda
 

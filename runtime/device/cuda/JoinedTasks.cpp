@@ -16,6 +16,16 @@ using namespace sluice;
 using namespace sluice::cuda;
 using namespace sluice::device;
 
+/// Returns whether two buffers share memory; those that are not there do not.
+static bool overlap(const CudaProgram &program, int64_t one, int64_t other) {
+  if (one == noOperand || other == noOperand)
+    return false;
+  const PlannedBuffer &a = program.step.buffers[size_t(one)];
+  const PlannedBuffer &b = program.step.buffers[size_t(other)];
+  return a.kind == b.kind && a.place < b.place + b.floats &&
+         b.place < a.place + a.floats;
+}
+
 namespace {
 
 /// A product and its weight.
@@ -24,27 +34,12 @@ struct Product {
   WeightSpec spec;
 };
 
-class ProductJoiner {
-public:
-  explicit ProductJoiner(const CudaProgram &program) : program(program) {}
-
-  /// Returns the product with this number, or none if the task is not a product
-  /// or its weight is none of products.
-  std::optional<Product> productAt(size_t number) const;
-
-  /// Returns whether one launch can compute `next` besides `earlier`, which
-  /// comes before it.
-  bool canJoin(const Product &earlier, const Product &next) const;
-
-private:
-  bool overlap(int64_t one, int64_t other) const;
-
-  const CudaProgram &program;
-};
-
 } // namespace
 
-std::optional<Product> ProductJoiner::productAt(size_t number) const {
+/// Returns the product with this number, or none if the task is not a product
+/// or its weight is none of products.
+static std::optional<Product> productAt(const CudaProgram &program,
+                                        size_t number) {
   if (number >= program.step.tasks.size())
     return std::nullopt;
   const auto *task = std::get_if<ProductTask>(&program.step.tasks[number]);
@@ -60,27 +55,23 @@ std::optional<Product> ProductJoiner::productAt(size_t number) const {
   return Product{task, *spec};
 }
 
-/// Returns whether two buffers share memory; those that are not there do not.
-bool ProductJoiner::overlap(int64_t one, int64_t other) const {
-  if (one == noOperand || other == noOperand)
-    return false;
-  const PlannedBuffer &a = program.step.buffers[size_t(one)];
-  const PlannedBuffer &b = program.step.buffers[size_t(other)];
-  return a.kind == b.kind && a.place < b.place + b.floats &&
-         b.place < a.place + a.floats;
-}
-
-bool ProductJoiner::canJoin(const Product &earlier, const Product &next) const {
+/// Returns whether one launch can compute `next` besides `earlier`, which comes
+/// before it.
+static bool canJoin(const CudaProgram &program, const Product &earlier,
+                    const Product &next) {
   const ProductTask &a = *earlier.task, &b = *next.task;
+  auto apart = [&](int64_t one, int64_t other) {
+    return !overlap(program, one, other);
+  };
   return a.kind == b.kind && a.input == b.input &&
          earlier.spec.kind == next.spec.kind &&
          earlier.spec.inFeatures == next.spec.inFeatures &&
-         !overlap(a.output, b.output) && !overlap(a.output, b.residual) &&
-         !overlap(a.residual, b.output) && !overlap(a.input, b.output);
+         apart(a.output, b.output) && apart(a.output, b.residual) &&
+         apart(a.residual, b.output) && apart(a.input, b.output);
 }
 
-/// Returns whether task `first` rotates keys, and no more than queries besides,
-/// and the next one appends these keys.
+/// Returns whether task `first` rotates keys, perhaps queries, and nothing
+/// else, and the next one appends these keys.
 static bool appendsRotated(const CudaProgram &program, size_t first) {
   const std::vector<StepTask> &tasks = program.step.tasks;
   if (first + 1 >= tasks.size())
@@ -92,7 +83,9 @@ static bool appendsRotated(const CudaProgram &program, size_t first) {
   const CacheShape &cache = program.caches[size_t(append->cache)];
   return std::ranges::all_of(loop->rotations,
                              [&](const RowRotation &each) {
-                               return each.headDim == cache.headDim;
+                               return each.headDim == cache.headDim &&
+                                      !overlap(program, each.output,
+                                               append->value);
                              }) &&
          std::ranges::count(loop->rotations, append->key,
                             &RowRotation::output) == 1;
@@ -101,12 +94,12 @@ static bool appendsRotated(const CudaProgram &program, size_t first) {
 size_t cuda::joinedTasks(const CudaProgram &program, size_t first) {
   if (appendsRotated(program, first))
     return 2;
-  const ProductJoiner joiner(program);
   std::vector<Product> joined;
   while (joined.size() < JoinedLinearArguments::maxWeights) {
-    const std::optional<Product> next = joiner.productAt(first + joined.size());
+    const std::optional<Product> next =
+        productAt(program, first + joined.size());
     if (!next || !std::ranges::all_of(joined, [&](const Product &earlier) {
-          return joiner.canJoin(earlier, *next);
+          return canJoin(program, earlier, *next);
         }))
       break;
     joined.push_back(*next);
@@ -145,7 +138,7 @@ static bool canEndIn(const CudaProgram &program, const StepTask &task,
   if (std::holds_alternative<ProductTask>(task))
     return true;
   const auto *attend = std::get_if<AttendTask>(&task);
-  if (!attend || norm.norm != NormKind::None)
+  if (!attend || norm.norm != RowNormKind::None)
     return false;
   const CacheShape &cache = program.caches[size_t(attend->cache)];
   const int64_t heads =

@@ -14,8 +14,8 @@ namespace sluice::cuda {
 
 /// Returns how many tasks of the program's plan, from number `first` on, one
 /// launch computes: products of the same rows with weights of one kind, none of
-/// which needs what another one writes (sluice_linear_<kind>_<rows>); or
-/// rotations of keys, and queries, and the append of these keys
+/// which needs what another one writes (sluice_linear_<kind>_<rows>); or a loop
+/// that rotates keys, and perhaps queries, with the append of those keys
 /// (sluice_append_cache). It is 1 for all other tasks. The plan must have
 /// passed checkStepPlan().
 size_t joinedTasks(const CudaProgram &program, size_t first);

@@ -76,7 +76,7 @@ struct MemoryPlan : MemoryNeed {
   uint64_t values = 0;           ///< the values of a step
   uint64_t partials = 0;         ///< partial sums of the linear kernels
   uint64_t tickets = 0;          ///< of the linear kernels, and of attention
-  uint64_t tailTicket = 0;
+  uint64_t tailTicket = 0;       ///< of the launch's tail; see RowTail
   uint64_t dense = 0, sums = 0, workspace = 0; ///< sized by denseRoom
   uint64_t spans = 0;                          ///< partial results of attention
   uint64_t slopes = 0;

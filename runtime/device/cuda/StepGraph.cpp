@@ -24,7 +24,7 @@ StepGraph::StepGraph(GraphContext &context, int64_t rows)
 Status StepGraph::build() {
   const size_t tasks = context.program->step.tasks.size();
   for (size_t task = 0; task < tasks;)
-    task += appendTasks(*this, task);
+    task += appendTasks(*this, task).count;
   return finish();
 }
 

@@ -8,12 +8,13 @@
 // A StepGraph is the graph of a step for one capacity of rows: a list of nodes,
 // to which GraphTasks.h appends those of each task of the program's plan.
 //
-// Each task runs after all tasks before it have run. (Dependent launches let
-// kernels overlap where that is safe; see kernels/KernelABI.h.) The numbers of
-// rows and outputs lie in device memory; the graph's capacities are their
-// bounds. A checkpoint lowers the number of rows. Outputs get their numbers
-// before the first task for outputs. After that they keep their places until no
-// row lives, and then there are no outputs.
+// Each node runs after all nodes before it have run. (Dependent launches let
+// kernels overlap where that is safe; see kernels/KernelABI.h.) Tasks that
+// share a node do not need each other, or run one after the other in it. The
+// numbers of rows and outputs lie in device memory; the graph's capacities are
+// their bounds. A checkpoint lowers the number of rows. Outputs get their
+// numbers before the first task for outputs. After that they keep their places
+// until no row lives, and then there are no outputs.
 //
 // Both capacities are rounded up to multiples of 64 for the places of buffers
 // (StepPlan.h), so that all buffers are aligned to 256 bytes.

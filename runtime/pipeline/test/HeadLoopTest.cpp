@@ -34,10 +34,10 @@ public:
   }
   Status draft(StepFrame) override { return {}; }
   Status cancel(const EpochMark &, Time) override { return {}; }
-  void reported(const UserToken &token, Time) override {
+  void reported(const TokenEvent &token, Time) override {
     tokens.push_back(token.token);
   }
-  void reported(const UserEnd &end, Time) override {
+  void reported(const RequestEnd &end, Time) override {
     reasons.push_back(end.reason);
   }
   void note(const PolicyNote &, Time) override {}
@@ -101,8 +101,8 @@ TEST(HeadLoopTest, CountsWhatComesBackAfterTheEnd) {
   loop.onResults(result(0, 20)); // node 1 came true
   loop.finish(*queue, FinishReason::Stop);
   auto next = [&] { return queue->next(now() + std::chrono::seconds(60)); };
-  EXPECT_EQ(next()->token, 20);
-  EXPECT_EQ(next()->kind, TokenItem::Kind::Finished);
+  EXPECT_EQ(std::get<TokenEvent>(*next()).token, 20);
+  EXPECT_TRUE(std::get<RequestEnd>(*next()).hasFinished());
   loop.onResults(result(1, 21)); // confirmed
   loop.onResults(result(2, 31)); // dead
   loop.close();
@@ -141,11 +141,10 @@ protected:
   /// Returns why the request has failed, or "nothing" if its reader waits in
   /// vain.
   static std::string reasonOf(TokenQueue &queue) {
-    std::optional<TokenItem> item =
+    std::optional<RequestEvent> event =
         queue.next(now() + std::chrono::seconds(10));
-    if (!item || item->kind != TokenItem::Kind::Failed)
-      return "nothing";
-    return item->failure.message();
+    const auto *end = event ? std::get_if<RequestEnd>(&*event) : nullptr;
+    return end && end->isBroken ? end->failure.message() : "nothing";
   }
 
   Links links;

@@ -95,24 +95,23 @@ protected:
     return queue;
   }
 
-  /// Takes turns until the request has a next item.
-  TokenItem next(TokenQueue &queue) {
+  /// Takes turns until the request has a next event.
+  RequestEvent next(TokenQueue &queue) {
     for (int turn = 0; turn < 100; ++turn) {
-      if (std::optional<TokenItem> item = queue.poll())
-        return std::move(*item);
+      if (std::optional<RequestEvent> event = queue.poll())
+        return std::move(*event);
       pipeline->turn();
     }
-    ADD_FAILURE() << "no item comes";
-    TokenItem none;
-    none.kind = TokenItem::Kind::Failed;
-    return none;
+    ADD_FAILURE() << "no event comes";
+    return RequestEnd{.isBroken = true};
   }
 
   std::vector<int32_t> tokens(TokenQueue &queue) {
     std::vector<int32_t> found;
-    for (end = next(queue); end.kind == TokenItem::Kind::Token;
-         end = next(queue))
-      found.push_back(end.token);
+    RequestEvent event = next(queue);
+    for (; std::holds_alternative<TokenEvent>(event); event = next(queue))
+      found.push_back(std::get<TokenEvent>(event).token);
+    end = std::get<RequestEnd>(std::move(event));
     return found;
   }
 
@@ -128,7 +127,7 @@ protected:
   InlineSetup setup;
   std::vector<int64_t> rows; ///< of each step
   std::unique_ptr<InlinePipeline> pipeline;
-  TokenItem end; ///< of the last request whose tokens were read
+  RequestEnd end; ///< of the last request whose tokens were read
 };
 
 const std::vector<int32_t> longPrompt = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
@@ -137,7 +136,7 @@ TEST_F(InlinePipelineTest, ContinuesAPromptInChunks) {
   make();
   auto queue = submit(longPrompt, 5);
   EXPECT_EQ(tokens(*queue), expected(longPrompt, 5));
-  EXPECT_EQ(end.kind, TokenItem::Kind::Finished);
+  EXPECT_TRUE(end.hasFinished());
   EXPECT_EQ(end.reason, FinishReason::Length);
   EXPECT_THAT(rows, testing::ElementsAre(4, 4, 2, 1, 1, 1, 1));
   EXPECT_TRUE(pipeline->promptLogits(0).empty());
@@ -229,7 +228,7 @@ TEST_F(InlinePipelineTest, GuessesChangeNoToken) {
 TEST_F(InlinePipelineTest, ARequestCanBeEnded) {
   make();
   auto queue = submit(std::vector<int32_t>{1});
-  EXPECT_EQ(next(*queue).kind, TokenItem::Kind::Token);
+  EXPECT_TRUE(std::holds_alternative<TokenEvent>(next(*queue)));
   pipeline->head().finish(*queue, FinishReason::Cancelled);
   (void)tokens(*queue);
   EXPECT_EQ(end.reason, FinishReason::Cancelled);
@@ -246,12 +245,12 @@ TEST_F(InlinePipelineTest, AStepThatFailsEndsAllRequests) {
   auto other = submit(std::vector<int32_t>{2});
   for (TokenQueue *queue : {one.get(), other.get()}) {
     EXPECT_GE(tokens(*queue).size(), 1u);
-    EXPECT_EQ(end.kind, TokenItem::Kind::Failed);
+    EXPECT_TRUE(end.isBroken);
     EXPECT_EQ(end.failure.message(), "no power");
   }
   auto late = submit(std::vector<int32_t>{3});
   EXPECT_TRUE(tokens(*late).empty());
-  EXPECT_EQ(end.kind, TokenItem::Kind::Failed);
+  EXPECT_TRUE(end.isBroken);
   EXPECT_EQ(end.failure.message(), "no power");
 }
 
@@ -259,7 +258,7 @@ TEST_F(InlinePipelineTest, RefusesWhatCanNeverRun) {
   make();
   auto queue = submit(std::vector<int32_t>(100, 1));
   EXPECT_TRUE(tokens(*queue).empty());
-  EXPECT_EQ(end.kind, TokenItem::Kind::Refused);
+  EXPECT_EQ(end.refusal, Refusal::Invalid);
 }
 
 } // namespace

@@ -119,14 +119,12 @@ public:
     servers.clear();
   }
 
-  /// Returns the request's next item that is not a token; nothing if there is
-  /// none.
-  std::optional<TokenItem> nextEnd() const {
-    std::optional<TokenItem> item;
-    do
-      item = queue->next(now() + 60s);
-    while (item && item->kind == TokenItem::Kind::Token);
-    return item;
+  /// Returns the end of the request; nothing if it does not come.
+  std::optional<RequestEnd> nextEnd() const {
+    while (std::optional<RequestEvent> event = queue->next(now() + 60s))
+      if (auto *end = std::get_if<RequestEnd>(&*event))
+        return std::move(*end);
+    return std::nullopt;
   }
 
   struct GroupEnd {
@@ -185,9 +183,9 @@ TEST(RankRuntimeTest, ASignalForSomeBreaksTheJob) {
     pipeline.join();
     EXPECT_LT(now() - start, 60s);
     EXPECT_EQ(pipeline.served[1].message(), "terminated by a signal");
-    std::optional<TokenItem> item = pipeline.nextEnd();
-    ASSERT_TRUE(item);
-    EXPECT_EQ(item->kind, TokenItem::Kind::Failed);
+    std::optional<RequestEnd> end = pipeline.nextEnd();
+    ASSERT_TRUE(end);
+    EXPECT_TRUE(end->isBroken);
   }
 }
 
@@ -198,9 +196,9 @@ TEST(RankRuntimeTest, ASignalForAMemberOfAGroupBreaksTheJob) {
   SlowPipeline pipeline(5ms, /*isGroup=*/true);
   pipeline.onlyTerminated = 2;
   pipeline.ranks[0]->head().finish(*pipeline.queue, FinishReason::Stop);
-  std::optional<TokenItem> item = pipeline.nextEnd();
-  ASSERT_TRUE(item);
-  EXPECT_EQ(item->kind, TokenItem::Kind::Finished);
+  std::optional<RequestEnd> end = pipeline.nextEnd();
+  ASSERT_TRUE(end);
+  EXPECT_TRUE(end->hasFinished());
   pipeline.queue = std::make_shared<TokenQueue>();
   pipeline.submit();
   ASSERT_TRUE(pipeline.queue->next(now() + 60s));
@@ -317,9 +315,9 @@ TEST(RankRuntimeTest, TheLastResultsAreCounted) {
   head.head().submit(request, queue);
   stage.waitForRows(2); // the prompt's row, node 0, and a guess
   stage.sendResult(0, 99);
-  EXPECT_EQ(queue->next(now() + 60s)->token, 99);
+  EXPECT_EQ(std::get<TokenEvent>(*queue->next(now() + 60s)).token, 99);
   head.head().finish(*queue, FinishReason::Stop);
-  EXPECT_EQ(queue->next(now() + 60s)->kind, TokenItem::Kind::Finished);
+  EXPECT_TRUE(std::get<RequestEnd>(*queue->next(now() + 60s)).hasFinished());
   Status ended;
   std::thread other([&] {
     stage.waitFor(comm::FrameKind::Shutdown);
@@ -379,10 +377,12 @@ struct HeadAndHand {
 TEST(RankRuntimeTest, ResultsThatAreLostEndTheRequest) {
   HeadAndHand pair;
   pair.stage.sendResult(0, 99, /*step=*/1);
-  std::optional<TokenItem> item = pair.queue->next(now() + 60s);
-  ASSERT_TRUE(item);
-  EXPECT_EQ(item->kind, TokenItem::Kind::Failed);
-  EXPECT_EQ(item->failure.message(),
+  std::optional<RequestEvent> event = pair.queue->next(now() + 60s);
+  ASSERT_TRUE(event);
+  const auto *end = std::get_if<RequestEnd>(&*event);
+  ASSERT_TRUE(end);
+  EXPECT_TRUE(end->isBroken);
+  EXPECT_EQ(end->failure.message(),
             "a message from rank 1: results: frame 1 has come where 0 is due: "
             "1 lost");
 }
@@ -390,12 +390,14 @@ TEST(RankRuntimeTest, ResultsThatAreLostEndTheRequest) {
 TEST(RankRuntimeTest, ResultsThatComeTwiceEndTheRequest) {
   HeadAndHand pair;
   pair.stage.sendResult(0, 99, /*step=*/0);
-  EXPECT_EQ(pair.queue->next(now() + 60s)->token, 99);
+  EXPECT_EQ(std::get<TokenEvent>(*pair.queue->next(now() + 60s)).token, 99);
   pair.stage.sendResult(0, 99, /*step=*/0);
-  std::optional<TokenItem> item = pair.queue->next(now() + 60s);
-  ASSERT_TRUE(item);
-  EXPECT_EQ(item->kind, TokenItem::Kind::Failed);
-  EXPECT_EQ(item->failure.message(),
+  std::optional<RequestEvent> event = pair.queue->next(now() + 60s);
+  ASSERT_TRUE(event);
+  const auto *end = std::get_if<RequestEnd>(&*event);
+  ASSERT_TRUE(end);
+  EXPECT_TRUE(end->isBroken);
+  EXPECT_EQ(end->failure.message(),
             "a message from rank 1: results: frame 0 has come again: 1 is due");
 }
 
@@ -404,7 +406,7 @@ TEST(RankRuntimeTest, AnotherFrameFollowsWhereNoAnswerComes) {
   HeadAndHand pair;
   pair.stage.waitFor(comm::FrameKind::Step, 2);
   pair.stage.sendResult(0, 99, /*step=*/0);
-  EXPECT_EQ(pair.queue->next(now() + 60s)->token, 99);
+  EXPECT_EQ(std::get<TokenEvent>(*pair.queue->next(now() + 60s)).token, 99);
 }
 
 /// The stage reports the loss to the head, which ends its requests.

@@ -44,7 +44,7 @@ StepPlan everyTask() {
            {KernelArgument::Kind::GreedyTokens}},
           128,
           4,
-          {{NormKind::Layer, 0.25f, 1, 2, 3, 4, 5, OperandRows::Bf16}, {}},
+          {{RowNormKind::Layer, 0.25f, 1, 2, 3, 4, 5, OperandRows::Bf16}, {}},
           {{1, 2, 3, 4, 8, 6, true}}},
       ProductTask{RecordKind::Rows, 1, 2, 3, 4, 0, 48, ProductGate::GeluTanh, 5,
                   6},

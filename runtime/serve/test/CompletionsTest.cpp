@@ -111,10 +111,10 @@ TEST_F(CompletionsTest, LogProbabilitiesComeWithTheTokens) {
   auto client = send("/v1/completions", {{"prompt", "p"}, {"logprobs", 1}});
   ASSERT_TRUE(engine.wait(0));
   EXPECT_EQ(engine.request(0).spec.logProbabilities, 1);
-  pipeline::TokenItem item;
-  item.token = 'x';
-  item.report = {{'x', -0.5F}, {'y', -1.5F}};
-  engine.tell(0, item);
+  TokenEvent token;
+  token.token = 'x';
+  token.report = {{'x', -0.5F}, {'y', -1.5F}};
+  engine.tell(0, token);
   engine.end(0, FinishReason::Stop);
   json logprobs = bodyOf(client->read())["choices"][0]["logprobs"];
   EXPECT_EQ(logprobs["tokens"], json({"x"}));
@@ -130,11 +130,11 @@ TEST_F(CompletionsTest, EchoWithLogprobsSaysHowLikelyThePromptIs) {
   ASSERT_TRUE(engine.wait(0));
   EXPECT_TRUE(engine.request(0).spec.scoresPrompt);
   for (char letter : std::string("bcd")) {
-    pipeline::TokenItem item;
-    item.token = letter;
-    item.report = {{letter, -0.5F}, {'x', -0.25F}};
-    item.ofPrompt = letter != 'd';
-    engine.tell(0, item);
+    TokenEvent token;
+    token.token = letter;
+    token.report = {{letter, -0.5F}, {'x', -0.25F}};
+    token.ofPrompt = letter != 'd';
+    engine.tell(0, token);
   }
   engine.end(0, FinishReason::Length);
   json body = bodyOf(client->read());
@@ -155,8 +155,7 @@ TEST_F(CompletionsTest, TheUsageHasWhatWasCached) {
   auto client = send("/v1/completions", {{"prompt", {"one", "two"}}, {"n", 2}});
   ASSERT_TRUE(engine.wait(3));
   for (size_t i = 0; i < 4; ++i) {
-    pipeline::TokenItem end;
-    end.kind = pipeline::TokenItem::Kind::Finished;
+    RequestEnd end;
     end.cachedTokens = 2;
     end.waited = std::chrono::milliseconds(500);
     engine.tell(i, end);

@@ -14,7 +14,7 @@ using namespace sluice;
 using namespace sluice::serve;
 using namespace sluice::serve::test;
 
-using pipeline::TokenItem;
+using pipeline::RequestEvent;
 
 FakeEngine::FakeEngine() : thread([this] { run(); }) {}
 
@@ -48,31 +48,30 @@ void FakeEngine::later(std::function<void()> fn) {
   changed.notify_all();
 }
 
-/// Called on the engine's thread. Drops items after the end.
-void FakeEngine::push(size_t index, TokenItem item) {
+/// Called on the engine's thread. Drops events after the end.
+void FakeEngine::push(size_t index, RequestEvent event) {
   std::shared_ptr<pipeline::TokenSink> sink;
   {
     std::lock_guard lock(mutex);
     sink = requests[index].sink;
-    if (item.kind != TokenItem::Kind::Token)
+    if (std::holds_alternative<RequestEnd>(event))
       requests[index].sink.reset();
   }
-  item.at = pipeline::now();
+  std::visit([](auto &each) { each.at = pipeline::now(); }, event);
   if (sink)
-    sink->push(std::move(item));
+    sink->push(std::move(event));
 }
 
-static TokenItem tokenOf(char byte) {
-  TokenItem item;
-  item.token = static_cast<uint8_t>(byte);
-  return item;
+static TokenEvent tokenOf(char byte) {
+  TokenEvent token;
+  token.token = static_cast<uint8_t>(byte);
+  return token;
 }
 
-static TokenItem endOf(FinishReason reason) {
-  TokenItem item;
-  item.kind = TokenItem::Kind::Finished;
-  item.reason = reason;
-  return item;
+static RequestEnd endOf(FinishReason reason) {
+  RequestEnd end;
+  end.reason = reason;
+  return end;
 }
 
 void FakeEngine::submit(ScheduledRequest request,
@@ -156,32 +155,31 @@ void FakeEngine::tell(size_t index, std::string_view bytes) {
   });
 }
 
-void FakeEngine::tell(size_t index, const TokenItem &item) {
-  later([this, index, item] { push(index, item); });
+void FakeEngine::tell(size_t index, const RequestEvent &event) {
+  later([this, index, event] { push(index, event); });
 }
 
 void FakeEngine::end(size_t index, FinishReason reason, bool started,
                      const std::string &error) {
-  TokenItem item = endOf(reason);
-  item.started = started;
+  RequestEnd end = endOf(reason);
+  end.started = started;
   if (!error.empty())
-    item.failure = Status::error(error);
-  tell(index, item);
+    end.failure = Status::error(error);
+  tell(index, end);
 }
 
 void FakeEngine::refuse(size_t index, Refusal refusal, const std::string &why) {
-  TokenItem item;
-  item.kind = TokenItem::Kind::Refused;
-  item.refusal = refusal;
-  item.failure = Status::error(why);
-  tell(index, item);
+  RequestEnd end;
+  end.refusal = refusal;
+  end.failure = Status::error(why);
+  tell(index, end);
 }
 
 void FakeEngine::breakDown(size_t index, const std::string &why) {
-  TokenItem item;
-  item.kind = TokenItem::Kind::Failed;
-  item.failure = Status::error(why);
-  tell(index, item);
+  RequestEnd end;
+  end.isBroken = true;
+  end.failure = Status::error(why);
+  tell(index, end);
 }
 
 void FakeEngine::answerAll(const std::string &newText) {

@@ -49,7 +49,7 @@ public:
 
   /// Gives a request the tokens of the bytes of `text`.
   void tell(size_t index, std::string_view text);
-  void tell(size_t index, const pipeline::TokenItem &item);
+  void tell(size_t index, const pipeline::RequestEvent &event);
   void end(size_t index, FinishReason reason, bool started = true,
            const std::string &error = "");
   void refuse(size_t index, Refusal refusal, const std::string &why);
@@ -70,7 +70,7 @@ private:
 
   void run();
   void later(std::function<void()> fn);
-  void push(size_t index, pipeline::TokenItem item);
+  void push(size_t index, pipeline::RequestEvent event);
 
   mutable std::mutex mutex;
   std::condition_variable changed;

@@ -42,8 +42,8 @@ public:
   }
   Status draft(StepFrame) override { return {}; }
   Status cancel(const EpochMark &, Time) override { return {}; }
-  void reported(const UserToken &, Time) override {}
-  void reported(const UserEnd &, Time) override {}
+  void reported(const TokenEvent &, Time) override {}
+  void reported(const RequestEnd &, Time) override {}
   void note(const PolicyNote &, Time) override {}
 
   HeadLoop *loop = nullptr;

@@ -124,8 +124,9 @@ TEST(RowTurnsTest, ASlotIsUsedAgainWithOtherNodes) {
             "request 0: row 4 leaves, but its rows begin at 9");
 }
 
-UserEnd endOf(RequestNumber number, FinishReason reason, bool started = true) {
-  UserEnd end;
+RequestEnd endOf(RequestNumber number, FinishReason reason,
+                 bool started = true) {
+  RequestEnd end;
   end.number = number;
   end.reason = reason;
   end.started = started;

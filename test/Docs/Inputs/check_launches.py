@@ -22,8 +22,10 @@ def explain(shape):
         ["sluice-compile", "--target", "cuda", "--explain", model], check=True,
         stdout=subprocess.PIPE, text=True).stdout
     size = r"([\d.]+ [KMG]iB)"
-    last, few, many, generated, weights = re.search(
-        rf"^layers 0-(\d+), each +(\d+) +(\d+) +(\d+) +{size}", text,
+    # The first layer and the last may differ from the others.
+    last = re.findall(r"^layers? (?:\d+-)?(\d+)", text, re.MULTILINE)[-1]
+    few, many, generated, weights = re.search(
+        rf"^layers \d+-\d+, each +(\d+) +(\d+) +(\d+) +{size}", text,
         re.MULTILINE).groups()
     step, _, _, bytes_of_step = re.search(
         rf"^step +(\d+) +(\d+) +(\d+) +{size}", text, re.MULTILINE).groups()

@@ -126,7 +126,7 @@ TEST_F(StepPlanTest, NormsAndRotationsFit) {
     return taskMessage<RowLoopTask>(
         [&](auto &task) { task.norms.push_back(norm); });
   };
-  const RowNorm right = {NormKind::Rms, 1e-5f, 0, 1, noOperand, 1};
+  const RowNorm right = {RowNormKind::Rms, 1e-5f, 0, 1, noOperand, 1};
   EXPECT_EQ(normMessage(right), "");
   RowNorm norm = right;
   norm.input = 12;
@@ -136,8 +136,17 @@ TEST_F(StepPlanTest, NormsAndRotationsFit) {
   EXPECT_EQ(normMessage(norm), "step plan: task 0: a norm without a weight, or "
                                "a weight without a norm");
   norm = right;
+  norm.bias = 1;
+  EXPECT_EQ(normMessage(norm),
+            "step plan: task 0: a bias without a layer norm");
+  norm.norm = RowNormKind::Layer;
+  EXPECT_EQ(normMessage(norm), "");
   norm.bias = 99;
   EXPECT_EQ(normMessage(norm), "step plan: task 0: there is no weight 99");
+  norm = right;
+  norm.output = noOperand;
+  EXPECT_EQ(normMessage(norm),
+            "step plan: task 0: a norm whose results are stored nowhere");
   norm = right;
   norm.epsilon = -1;
   EXPECT_EQ(normMessage(norm),
@@ -157,6 +166,11 @@ TEST_F(StepPlanTest, NormsAndRotationsFit) {
   };
   const RowRotation turn = {0, 1, 0, 4, 16, 16, true};
   EXPECT_EQ(rotationMessage(turn), "");
+  EXPECT_EQ(taskMessage<RowLoopTask>([&](auto &task) {
+              task.rotations.push_back(turn);
+              task.norms.push_back(right);
+            }),
+            "step plan: task 0: a row loop does norms and rotations");
   RowRotation rotation = turn;
   rotation.rotaryDim = 18;
   EXPECT_EQ(rotationMessage(rotation), "step plan: task 0: a rotation of 18 of "

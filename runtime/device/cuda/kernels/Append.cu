@@ -176,9 +176,10 @@ extern "C" SLUICE_KERNEL(appendThreads)
   waitForPrior();
   constexpr int32_t warps = appendThreads / 32;
   const int32_t kvHeads = arguments.kvHeads, headDim = arguments.headDim;
-  const int32_t heads = kvHeads + arguments.queries.heads;
-  const int32_t first = int32_t(blockX()) * warps + int32_t(warpIndex());
-  const int32_t row = first / heads, head = first % heads;
+  // Up to 2^15 rows of 2^17 heads fit without a sign.
+  const uint32_t heads = uint32_t(kvHeads + arguments.queries.heads);
+  const uint32_t first = blockX() * warps + warpIndex();
+  const auto row = int32_t(first / heads), head = int32_t(first % heads);
   if (row < *arguments.rows.rowCount) {
     const int32_t position = arguments.rows.positions[row];
     if (head < kvHeads) {
@@ -195,7 +196,8 @@ extern "C" SLUICE_KERNEL(appendThreads)
     }
   }
   const int32_t mirrors = arguments.mirrorCount ? *arguments.mirrorCount : 0;
-  for (int32_t i = first; i < mirrors * kvHeads; i += int32_t(gridX()) * warps)
+  for (int64_t i = first; i < int64_t(mirrors) * kvHeads;
+       i += int64_t(gridX()) * warps)
     append(arguments, arguments.mirrorRows[i / kvHeads],
-           arguments.mirrorSequences[i / kvHeads], i % kvHeads);
+           arguments.mirrorSequences[i / kvHeads], int32_t(i % kvHeads));
 }

@@ -238,15 +238,17 @@ struct NormArguments {
   float *sums;
   float epsilon;
   int32_t features; ///< a multiple of four
-  int32_t threads;  ///< a power of two from 32 to maxNormThreads
+  int32_t threads;  ///< with a norm: a power of two from 32 to maxNormThreads
   Norm norm;
-  OperandKind kind; ///< BF16 or F16
+  OperandKind kind;
 };
 
 constexpr int32_t maxNormThreads = 1024;
 
 /// What the last block of a launch for one row does for that row, once all
-/// blocks have written their parts of it.
+/// blocks have written their parts of it. The other blocks have then read all
+/// that they read, so what a tail writes may overlap the launch's inputs; the
+/// inputs and outputs of one norm do not overlap.
 struct RowTail {
   static constexpr int32_t maxNorms = 2;
   /// A ticket, which is 0 before and after the launch; null if the launch has
@@ -403,8 +405,8 @@ constexpr int32_t linearSharedBytes(WeightKind kind, int32_t rows) {
 }
 
 /// Blocks of sluice_linear_<kind>_<rows> that have registers on a
-/// multiprocessor at a time. For kinds with small tiles, shared memory would
-/// leave room for more blocks than registers do without a bound.
+/// multiprocessor at a time, at least. For kinds with small tiles, shared
+/// memory would leave room for more blocks than registers do without a bound.
 constexpr int32_t linearResidentBlocks(WeightKind kind, int32_t rows) {
   if (rows != 8)
     return 1;

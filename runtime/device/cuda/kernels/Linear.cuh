@@ -60,7 +60,7 @@ public:
   }
 
 private:
-  const JoinedLinearArguments &all;
+  const JoinedLinearArguments &launch;
   const LinearRows &arg;
   int32_t block; ///< the block's number among those of its weight
   const LinearColumns &columns;
@@ -74,16 +74,16 @@ private:
   Accumulators own;
 
   SLUICE_MEMBER explicit LinearBlock(const JoinedLinearArguments &arguments)
-      : all(arguments), arg(arguments.rows), block(int32_t(blockX())),
+      : launch(arguments), arg(arguments.rows), block(int32_t(blockX())),
         columns(findColumns(arguments, block)), lane(laneIndex()),
         warp(warpIndex()) {
     int32_t local = block * linearWarps + int32_t(warp);
     hasTile = local < columns.tiles;
     tile = columns.firstTile + local;
-    int32_t all = unitsOf(kind, arg.inFeatures);
-    int32_t each = divideUp(all, columns.splits);
+    int32_t unitsOfAll = unitsOf(kind, arg.inFeatures);
+    int32_t each = divideUp(unitsOfAll, columns.splits);
     firstUnit = int32_t(blockY()) * each;
-    units = all - firstUnit < each ? all - firstUnit : each;
+    units = unitsOfAll - firstUnit < each ? unitsOfAll - firstUnit : each;
     firstRow = int32_t(blockZ()) * rows;
   }
 
@@ -136,7 +136,7 @@ private:
           own.sum, tile, 0, lane);
     // The blocks with other parts of the features have returned.
     if constexpr (rows == 8)
-      finishRow<linearThreads, true>(all.tail, gridX());
+      finishRow<linearThreads, true>(launch.tail, gridX());
   }
 
   SLUICE_MEMBER static uint8_t *stageOf(int32_t unit) {

@@ -19,7 +19,7 @@
 namespace sluice::cuda {
 
 /// The memory of operand rows, with the fields of OperandArguments.
-struct OperandMemory {
+struct OperandOutput {
   void *operand;
   float *scales;
   float *sums;
@@ -35,7 +35,7 @@ template <typename Source, int maxHeld> class OperandRow {
 
 public:
   /// The block has `threads` threads, up to maxOperandThreads.
-  SLUICE_MEMBER OperandRow(const OperandMemory &memory, const Source &source,
+  SLUICE_MEMBER OperandRow(const OperandOutput &memory, const Source &source,
                            int32_t row, int32_t threads)
       : arg(memory), source(source), row(row),
         padded(operandFeatures(memory.features)), stride(threads * width) {}
@@ -65,7 +65,7 @@ public:
   }
 
 private:
-  const OperandMemory arg;
+  const OperandOutput arg;
   const Source &source;
   int32_t row;
   int32_t padded, stride;

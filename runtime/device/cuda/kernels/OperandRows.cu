@@ -51,7 +51,7 @@ extern "C" SLUICE_KERNEL(maxOperandThreads)
     return;
   const StoredRow source = {arguments.x + row * arguments.features,
                             arguments.features};
-  const OperandMemory memory = {arguments.operand, arguments.scales,
+  const OperandOutput memory = {arguments.operand, arguments.scales,
                                 arguments.sums, arguments.features,
                                 arguments.kind};
   OperandRow<StoredRow, 4>(memory, source, row,

@@ -46,7 +46,7 @@ public:
       storeRow();
     if (!arg.operand)
       return;
-    const OperandMemory memory = {arg.operand, arg.scales, arg.sums,
+    const OperandOutput memory = {arg.operand, arg.scales, arg.sums,
                                   arg.features, arg.kind};
     OperandRow<NormRow, 2>(memory, *this, 0, threads).make();
   }

@@ -297,6 +297,7 @@ std::vector<float> CacheModel::attend(const SluiceAttention &params,
   late.hide(partials);
   late.hide(spanPlaces);
   late.hide(tickets);
+  late.hide(tailTicket);
   late.hide(out);
 
   emulator::LaunchOptions options;

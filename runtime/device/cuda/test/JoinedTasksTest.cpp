@@ -49,10 +49,10 @@ protected:
     return task;
   }
 
-  static RowLoopTask norm(NormKind kind, int64_t input,
+  static RowLoopTask norm(RowNormKind kind, int64_t input,
                           OperandRows format = OperandRows::Bf16) {
     RowLoopTask loop;
-    loop.norms = {{kind, 0, input, kind == NormKind::None ? noOperand : 4,
+    loop.norms = {{kind, 0, input, kind == RowNormKind::None ? noOperand : 4,
                    noOperand, noOperand, R, format}};
     return loop;
   }
@@ -103,6 +103,8 @@ TEST_F(JoinedTasksTest, RotationsAndTheAppendOfKeys) {
   const AppendTask append = {K, R, 0};
   EXPECT_EQ(join({loop, append}), 2u);
   EXPECT_EQ(join({loop, AppendTask{R, K, 0}}), 1u) << "the key stays";
+  EXPECT_EQ(join({loop, AppendTask{K, Q, 0}}), 1u)
+      << "the values are rotated queries";
   EXPECT_EQ(join({loop, BarrierTask(), append}), 1u);
   EXPECT_EQ(join({RowLoopTask(), append}), 1u);
   RowLoopTask onlyKeys;
@@ -116,37 +118,39 @@ TEST_F(JoinedTasksTest, RotationsAndTheAppendOfKeys) {
 }
 
 TEST_F(JoinedTasksTest, TailsOfProducts) {
-  EXPECT_EQ(tail({product(0, Q), norm(NormKind::Rms, Q)}), 1u);
-  EXPECT_EQ(tail({product(0, Q), norm(NormKind::Rms, Q),
+  EXPECT_EQ(tail({product(0, Q), norm(RowNormKind::Rms, Q)}), 1u);
+  EXPECT_EQ(tail({product(0, Q), norm(RowNormKind::Rms, Q),
                   OperandTask{RecordKind::Rows, OperandRows::F16, K, V}}),
             2u);
-  EXPECT_EQ(tail({product(0, Q), norm(NormKind::Rms, Q),
-                  norm(NormKind::Layer, Q), norm(NormKind::None, Q)}),
+  EXPECT_EQ(tail({product(0, Q), norm(RowNormKind::Rms, Q),
+                  norm(RowNormKind::Layer, Q), norm(RowNormKind::None, Q)}),
             2u)
       << "there is room for two";
-  EXPECT_EQ(tail({product(0, Q), RowLoopTask(), norm(NormKind::Rms, Q)}), 0u);
-  EXPECT_EQ(tail({product(0, Q), CheckpointTask(), norm(NormKind::Rms, Q)}),
+  EXPECT_EQ(tail({product(0, Q), RowLoopTask(), norm(RowNormKind::Rms, Q)}),
+            0u);
+  EXPECT_EQ(tail({product(0, Q), CheckpointTask(), norm(RowNormKind::Rms, Q)}),
             0u);
   EXPECT_EQ(tail({product(0, Q),
                   OperandTask{RecordKind::Outputs, OperandRows::F16, K, V}}),
             0u)
       << "of outputs behind one of rows";
-  EXPECT_EQ(tail({AppendTask{K, V, 0}, norm(NormKind::Rms, Q)}), 0u);
+  EXPECT_EQ(tail({AppendTask{K, V, 0}, norm(RowNormKind::Rms, Q)}), 0u);
 }
 
 TEST_F(JoinedTasksTest, WideRowsHaveLaunchesOfTheirOwn) {
-  EXPECT_EQ(tail({product(0, Q), norm(NormKind::None, Wide)}), 1u);
-  EXPECT_EQ(tail({product(0, Q), norm(NormKind::None, Wide, OperandRows::F16)}),
-            0u);
+  EXPECT_EQ(tail({product(0, Q), norm(RowNormKind::None, Wide)}), 1u);
+  EXPECT_EQ(
+      tail({product(0, Q), norm(RowNormKind::None, Wide, OperandRows::F16)}),
+      0u);
   program.step.buffers[Q].floats = 62; // no vectors of four
-  EXPECT_EQ(tail({product(0, Q), norm(NormKind::Rms, Q)}), 0u);
+  EXPECT_EQ(tail({product(0, Q), norm(RowNormKind::Rms, Q)}), 0u);
 }
 
 TEST_F(JoinedTasksTest, TailsOfAttention) {
   const AttendTask attend = {Q, K, 0, 0};
-  EXPECT_EQ(tail({attend, norm(NormKind::None, K)}), 1u);
-  EXPECT_EQ(tail({attend, norm(NormKind::Rms, K)}), 0u);
+  EXPECT_EQ(tail({attend, norm(RowNormKind::None, K)}), 1u);
+  EXPECT_EQ(tail({attend, norm(RowNormKind::Rms, K)}), 0u);
   // A row of 64 heads that share a key is a tile by itself.
   program.step.attentions[0].heads = 128;
-  EXPECT_EQ(tail({attend, norm(NormKind::None, K)}), 0u);
+  EXPECT_EQ(tail({attend, norm(RowNormKind::None, K)}), 0u);
 }

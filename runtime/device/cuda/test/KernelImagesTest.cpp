@@ -98,6 +98,18 @@ std::set<std::string> kernelNames() {
   return names;
 }
 
+/// Returns how many blocks of sluice_linear_<kind>_<rows> must have registers.
+int linearBlocksOf(const std::string &name) {
+  constexpr std::pair<const char *, WeightKind> bounded[] = {
+      {"_q4_0_8", WeightKind::Q4_0},
+      {"_q4_k_8", WeightKind::Q4_K},
+      {"_q6_k_8", WeightKind::Q6_K}};
+  for (auto [end, kind] : bounded)
+    if (name.ends_with(end))
+      return linearResidentBlocks(kind, 8);
+  return 1;
+}
+
 /// Returns the threads for which a multiprocessor must have registers: those of
 /// the largest block with which the kernel is launched, or of several blocks.
 int threadsOf(const std::string &name) {
@@ -106,8 +118,10 @@ int threadsOf(const std::string &name) {
   };
   if (has("_linear_tile_"))
     return linearTileThreads;
-  if (has("_linear_") || has("_dense_results_"))
+  if (has("_dense_results_"))
     return linearThreads;
+  if (has("_linear_"))
+    return linearThreads * linearBlocksOf(name);
   if (has("_dense_weight_"))
     return denseThreads;
   if (has("_embed_"))

@@ -80,7 +80,8 @@ JoinedLinearArguments joinedOf(std::span<const LinearArguments> products) {
 
 /// Runs the kernel for few rows, which computes all weights.
 void launchFew(const LinearRun &run, std::span<const LinearArguments> products,
-               emulator::LaunchOptions options, LateInputs &late) {
+               emulator::LaunchOptions options, LateInputs &late,
+               Operand &operand) {
   const WeightKind kind = run.weight->spec.kind;
   JoinedLinearArguments joined = joinedOf(products);
   options.grid = {uint32_t(linearBlocks(joined)), uint32_t(linearParts(joined)),
@@ -100,9 +101,13 @@ void launchFew(const LinearRun &run, std::span<const LinearArguments> products,
   joined.tail = run.tail;
   if (joined.tail.count > 0) {
     joined.tail.ticket = tailTicket.data();
-    joined.tail.norms[0].x = joined.columns[0].y;
     late.hide(tailTicket);
   }
+  for (NormArguments &norm : std::span(joined.tail.norms))
+    if (!norm.x)
+      norm.x = joined.columns[0].y;
+  if (run.overOperand)
+    joined.tail.norms[0].operand = operand.rows.data();
   late.expectLaunch(options, kernelOf(kind, run.kernelRows), joined);
   for (size_t i = 0; i < tickets.size(); ++i)
     EXPECT_EQ(tickets[i], 0u);
@@ -140,7 +145,9 @@ void runKernel(const LinearRun &run, std::span<const LinearArguments> products,
   if (run.kernelRows == linearTileRows)
     launchTiles(run, products.front(), options, late);
   else
-    launchFew(run, products, options, late);
+    launchFew(run, products, options, late, operand);
+  if (run.overOperand)
+    *run.overOperand = operand.rows.values();
 }
 
 void runDense(const LinearRun &run, const LinearArguments &arguments) {

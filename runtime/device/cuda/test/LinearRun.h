@@ -39,9 +39,12 @@ struct LinearRun {
   int32_t firstTile = 0;
   int32_t tiles = 0;  ///< 0 for all tiles
   int32_t splits = 0; ///< 0 for linearSplits()
-  /// What the launch does at its end. run() sets the ticket, and the rows of
-  /// the first norm to those of the product.
+  /// What the launch does at its end. run() sets the ticket, and gives norms
+  /// without rows those of the product.
   RowTail tail = {};
+  /// If set, the first norm's operand takes the place of the product's, and is
+  /// copied there.
+  std::vector<uint8_t> *overOperand = nullptr;
   /// If set, receives how many bytes the product copies.
   uint64_t *copiedBytes = nullptr;
 };

@@ -108,9 +108,9 @@ TEST_F(StepGraphTest, OneRow) {
   EXPECT_EQ(graph->checkpoints, 0);
 }
 
-/// For one row, attention makes its operand in both layers, and the last product
-/// of the first layer makes two for the second; but not if each task is to have
-/// launches of its own.
+/// For one row, attention makes its operand in both layers, and the last
+/// product of the first layer makes two for the second; but not if each task is
+/// to have launches of its own.
 TEST_F(StepGraphTest, OneRowHasTails) {
   using testing::Contains;
   auto countOperands = [&](int64_t rows) {

@@ -124,9 +124,10 @@ def Sluice_ColumnOpInterface : OpInterface<"ColumnOpInterface"> {
 def Sluice_TaskInterface : OpInterface<"TaskInterface"> {
   let cppNamespace = "::sluice::ir";
   let description = [{
-    A unit of work of a `sluice.step`, which all threads of a CPU share, or which
-    is one launch or more on a GPU. The order of a step's tasks and what each of
-    them accesses are all that barriers, lifetimes and places are derived from.
+    A unit of work of a `sluice.step`. All threads of a CPU share it; on a GPU it
+    is one launch or more, or a part of one. The order of a step's tasks and what
+    each of them accesses are all that barriers, lifetimes and places are derived
+    from.
   }];
   let methods = [
     InterfaceMethod<"Returns what the task reads and writes in memory: buffers "
