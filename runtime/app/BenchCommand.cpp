@@ -7,8 +7,8 @@
 
 #include "runtime/app/Commands.h"
 #include "runtime/app/HeadBackend.h"
-#include "runtime/app/Interrupt.h"
 #include "runtime/app/JobLaunch.h"
+#include "runtime/base/Interrupt.h"
 #include "runtime/base/StandardOutput.h"
 #include "runtime/bench/Bench.h"
 
@@ -29,14 +29,6 @@ Expected<int> measure(const bench::BenchOptions &options,
     return result.status();
   SLUICE_RETURN_IF_ERROR(writeOutput(result->report));
   return interrupted() ? interruptedExitCode() : 0;
-}
-
-Expected<int> measureServer(const bench::BenchOptions &options) {
-  Expected<std::unique_ptr<bench::Backend>> backend = bench::makeHttpBackend(
-      options.http, options.prompt, options.workload.seed);
-  if (!backend)
-    return backend.status();
-  return measure(options, **backend);
 }
 
 /// Runs the benchmark until the job has ended properly; after an error, it has
@@ -67,8 +59,6 @@ Expected<int> measurePipeline(PipelineSession &session, Engine &engine,
 
 Expected<int> app::runBench(const ProgramImage &image,
                             const BenchCommandOptions &options) {
-  if (!options.bench.http.url.empty())
-    return measureServer(options.bench);
   Expected<Job> job = beginJob(image, options.engine);
   if (!job)
     return job.status();

@@ -336,9 +336,8 @@ void addServe(CLI::App &app, ServeCommandOptions &options) {
 
 void addBench(CLI::App &app, BenchCommandOptions &options) {
   CLI::App &command = *app.add_subcommand(
-      "bench", "Measures many requests at once, here or at a server");
+      "bench", "Measures many requests at once, in this process");
   bench::addBenchOptions(command, options.bench);
-  auto everywhere = command.get_options();
   command
       .add_option("--max-num-seqs", options.serving.requests,
                   "Requests that run at once")
@@ -349,13 +348,7 @@ void addBench(CLI::App &app, BenchCommandOptions &options) {
   addServingOptions(command, options.serving);
   addEngineOptions(command, options.engine);
   addPipelineOptions(command, options.pipeline);
-  command.footer("Options about the model and its pipeline in this process are "
-                 "refused together with --url, which measures a server.");
-  CLI::Option *url = command.get_option("--url");
-  for (CLI::Option *option : command.get_options())
-    if (std::ranges::find(everywhere, option) == everywhere.end() &&
-        option->get_envname().empty())
-      option->excludes(url);
+  command.footer("The tool sluice-bench measures servers in the same way.");
 }
 
 /// Makes the rows those of a curve of steps: one row first, each count once.

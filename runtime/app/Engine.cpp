@@ -9,8 +9,8 @@
 
 #include "runtime/app/Commands.h"
 #include "runtime/app/GroupExecutor.h"
-#include "runtime/app/Interrupt.h"
 #include "runtime/app/ModelChain.h"
+#include "runtime/base/Interrupt.h"
 #include "runtime/base/StandardOutput.h"
 
 #include <algorithm>

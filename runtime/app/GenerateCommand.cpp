@@ -11,9 +11,9 @@
 #include "runtime/app/GenerationJson.h"
 #include "runtime/app/Generator.h"
 #include "runtime/app/InlineModel.h"
-#include "runtime/app/Interrupt.h"
 #include "runtime/app/JobLaunch.h"
 #include "runtime/app/PipelineSession.h"
+#include "runtime/base/Interrupt.h"
 #include "runtime/base/StandardOutput.h"
 #include "runtime/text/JsonWriter.h"
 

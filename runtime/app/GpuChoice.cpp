@@ -7,7 +7,7 @@
 
 #include "runtime/app/GpuChoice.h"
 
-#include "runtime/app/Interrupt.h"
+#include "runtime/base/Interrupt.h"
 #include "runtime/device/cpu/CorePlan.h"
 #include "runtime/device/cuda/KernelLibrary.h"
 #include "runtime/device/cuda/weights/WeightMaker.h"

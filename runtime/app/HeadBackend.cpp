@@ -32,8 +32,7 @@ private:
 
 HeadBackend::HeadBackend(pipeline::HeadLoop &head,
                          const bench::BenchOptions &options, int64_t vocabSize)
-    : head(head), prompt(options.prompt),
-      temperature(options.http.api.temperature),
+    : head(head), prompt(options.prompt), temperature(options.temperature),
       workloadSeed(options.workload.seed),
       mailbox(std::make_shared<pipeline::Mailbox<Arrived>>(
           pipeline::Mailbox<Arrived>::unlimited)) {

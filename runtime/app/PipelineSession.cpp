@@ -7,7 +7,7 @@
 
 #include "runtime/app/PipelineSession.h"
 
-#include "runtime/app/Interrupt.h"
+#include "runtime/base/Interrupt.h"
 #include "runtime/base/StandardOutput.h"
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/app/Commands.h"
-#include "runtime/app/Interrupt.h"
 #include "runtime/base/Guarded.h"
+#include "runtime/base/Interrupt.h"
 #include "runtime/base/StandardOutput.h"
 #include "runtime/comm/mpi/MpiLaunch.h"
 #include "runtime/device/cpu/CorePlan.h"

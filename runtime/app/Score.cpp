@@ -8,7 +8,7 @@
 #include "runtime/app/Score.h"
 
 #include "runtime/app/GenerationJson.h"
-#include "runtime/app/Interrupt.h"
+#include "runtime/base/Interrupt.h"
 #include "runtime/pipeline/TokenQueue.h"
 
 #include <cmath>

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/app/Commands.h"
-#include "runtime/app/Interrupt.h"
 #include "runtime/app/JobLaunch.h"
+#include "runtime/base/Interrupt.h"
 #include "runtime/base/StandardOutput.h"
 #include "runtime/core/CachePages.h"
 #include "runtime/serve/ApiServer.h"

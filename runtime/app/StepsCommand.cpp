@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/app/Commands.h"
-#include "runtime/app/Interrupt.h"
+#include "runtime/base/Interrupt.h"
 #include "runtime/base/StandardOutput.h"
 #include "runtime/text/JsonWriter.h"
 

@@ -7,7 +7,7 @@
 
 #include "runtime/app/TokenStream.h"
 
-#include "runtime/app/Interrupt.h"
+#include "runtime/base/Interrupt.h"
 
 #include <utility>
 

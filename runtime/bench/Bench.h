@@ -10,7 +10,7 @@
 //   ... parse ...
 //   settleBenchOptions(command, options);
 //   Expected<std::unique_ptr<Backend>> backend =
-//       makeHttpBackend(options.http, options.prompt, options.workload.seed);
+//       makeHttpBackend(http, options.prompt, options.workload.seed);
 //   Expected<BenchResult> result = runBench(options, **backend, hooks);
 //   writeOutput(result->report);
 //

@@ -7,7 +7,6 @@
 
 #include "runtime/bench/BenchOptions.h"
 
-#include "runtime/base/MappedFile.h"
 #include "runtime/base/OptionChecks.h"
 
 #include <CLI/CLI.hpp>
@@ -19,7 +18,6 @@ using namespace sluice::bench;
 namespace {
 
 constexpr int64_t maxRequests = 1'000'000;
-constexpr size_t maxKeyBytes = 4096;
 
 const std::map<std::string, Arrival> arrivals = {{"all", Arrival::All},
                                                  {"fixed", Arrival::Fixed},
@@ -100,7 +98,7 @@ void addLengths(CLI::App &command, BenchOptions &options) {
                 form == "text" ? PromptForm::Text : PromptForm::Tokens;
           },
           "tokens: random ids; text: random words, about a token each. "
-          "Default: text with --endpoint chat, else tokens")
+          "Default: tokens; for a chat text")
       ->type_name("FORM")
       ->check(oneOf({"tokens", "text"}));
   addNumber<int64_t>(command, "--vocab-size", options.prompt.vocabularySize, 1,
@@ -113,47 +111,8 @@ void addLengths(CLI::App &command, BenchOptions &options) {
       ->type_name("N")
       ->check(seed())
       ->capture_default_str();
-  addNumber(command, "--temperature", options.http.api.temperature, 0.0, 100.0,
+  addNumber(command, "--temperature", options.temperature, 0.0, 100.0,
             "0 always takes the most probable token, the default");
-}
-
-void addServer(CLI::App &command, HttpOptions &http) {
-  const char *group = "Server";
-  auto add = [&](const char *name, std::string &value, const char *type,
-                 const char *help) {
-    return addText(command, name, value, type, help)->group(group);
-  };
-  CLI::Option *url =
-      add("--url", http.url, "URL",
-          "A server with the OpenAI API, as http://127.0.0.1:8081");
-  add("--model", http.api.model, "NAME", "Default: the server's first")
-      ->needs(url);
-  CLI::Option *key =
-      add("--api-key", http.apiKey, "KEY",
-          "Sent as a bearer token; others can see it in the list of processes")
-          ->needs(url);
-  // settleBenchOptions() reads the file.
-  command.add_option("--api-key-file", "The same, the first line of a file")
-      ->type_name("FILE")
-      ->check(notEmpty())
-      ->group(group)
-      ->needs(url)
-      ->excludes(key);
-  add("--ca-file", http.caFile, "FILE",
-      "Certificates to trust, instead of the system's")
-      ->needs(url);
-  command
-      .add_option_function<std::string>(
-          "--endpoint",
-          [&http](const std::string &name) {
-            http.api.endpoint = name == "chat" ? BenchEndpoint::Chat
-                                               : BenchEndpoint::Completions;
-          },
-          "completions, the default, or chat")
-      ->type_name("NAME")
-      ->check(oneOf({"completions", "chat"}))
-      ->group(group)
-      ->needs(url);
 }
 
 void addRun(CLI::App &command, BenchOptions &options) {
@@ -203,53 +162,23 @@ Status checkArrivals(const CLI::App &command, const WorkloadOptions &workload) {
   return {};
 }
 
-Status checkPrompt(const CLI::App &command, BenchOptions &options) {
-  if (options.http.api.endpoint == BenchEndpoint::Chat) {
-    if (command.count("--prompt-form") > 0 &&
-        options.prompt.form == PromptForm::Tokens)
-      return failure("--prompt-form tokens: not with --endpoint chat");
-    options.prompt.form = PromptForm::Text;
-  }
-  if (options.prompt.form == PromptForm::Text &&
-      command.count("--vocab-size") > 0)
-    return failure("--vocab-size: not with prompts of text");
-  return {};
-}
-
-Status readKeyFile(const std::string &path, std::string &key) {
-  Expected<MappedFile> file = MappedFile::open(path);
-  if (!file)
-    return file.status();
-  std::span<const uint8_t> bytes = file->bytes();
-  std::string_view text(reinterpret_cast<const char *>(bytes.data()),
-                        bytes.size());
-  text = text.substr(0, text.find_first_of("\r\n"));
-  if (text.empty() || text.size() > maxKeyBytes)
-    return failure(path, ": its first line is not a key of 1 to ", maxKeyBytes,
-                   " bytes");
-  key = text;
-  return {};
-}
-
 } // namespace
 
 void bench::addBenchOptions(CLI::App &command, BenchOptions &options) {
   addArrivals(command, options.workload);
   addLengths(command, options);
   addRun(command, options);
-  addServer(command, options.http);
 }
 
 Status bench::settleBenchOptions(const CLI::App &command,
-                                 BenchOptions &options) {
+                                 const BenchOptions &options) {
   SLUICE_RETURN_IF_ERROR(checkArrivals(command, options.workload));
-  SLUICE_RETURN_IF_ERROR(checkPrompt(command, options));
+  if (options.prompt.form == PromptForm::Text &&
+      command.count("--vocab-size") > 0)
+    return failure("--vocab-size: not with prompts of text");
   if (options.json && options.saveRequests == "-")
     return failure("--save-requests -: not with --json, which is written "
                    "there");
-  if (command.count("--api-key-file") > 0)
-    return readKeyFile(command.get_option("--api-key-file")->as<std::string>(),
-                       options.http.apiKey);
   return {};
 }
 

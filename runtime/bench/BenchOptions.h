@@ -20,8 +20,7 @@ namespace sluice::bench {
 struct BenchOptions {
   WorkloadOptions workload;
   PromptShape prompt;
-  /// With the url "" there is no server, and the caller passes a backend.
-  HttpOptions http;
+  double temperature = 0; ///< of the answers
   GoodputLimits goodput;
   int64_t maxConcurrency = 0; ///< limit in an open loop; 0: none
   int64_t warmupRequests = 0;
@@ -29,16 +28,18 @@ struct BenchOptions {
   bool json = false;
   /// A file that gets a line of JSON for each request; "": none.
   std::string saveRequests;
+  /// Members that the report's workload gets besides, and their values, such as
+  /// a server's URL.
+  std::vector<std::pair<std::string, std::string>> target;
 };
 
 /// Adds the options to a command. `options` must outlive the parsing. Wrong
 /// values cause CLI11's ValidationErrors.
 void addBenchOptions(CLI::App &command, BenchOptions &options);
 
-/// Completes the options after parsing: checks them together and reads the key
-/// file. Fails if options exclude or need each other, or if the key file cannot
-/// be read.
-Status settleBenchOptions(const CLI::App &command, BenchOptions &options);
+/// Checks the options together after parsing. Fails if some exclude or need
+/// each other.
+Status settleBenchOptions(const CLI::App &command, const BenchOptions &options);
 
 /// Returns the name that --arrival uses.
 std::string_view arrivalName(Arrival arrival);

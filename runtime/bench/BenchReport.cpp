@@ -58,19 +58,13 @@ ordered_json toJson(const BenchOptions &options) {
   json["prompt_form"] =
       options.prompt.form == PromptForm::Text ? "text" : "tokens";
   json["shared_prefix_tokens"] = options.prompt.sharedPrefixTokens;
-  json["temperature"] = options.http.api.temperature;
+  json["temperature"] = options.temperature;
   if (options.maxConcurrency > 0)
     json["max_concurrency"] = options.maxConcurrency;
   json["warmup_requests"] = options.warmupRequests;
   json["timeout_seconds"] = options.timeoutSeconds;
-  if (!options.http.url.empty()) {
-    json["url"] = options.http.url;
-    if (!options.http.api.model.empty())
-      json["model"] = options.http.api.model;
-    json["endpoint"] = options.http.api.endpoint == BenchEndpoint::Chat
-                           ? "chat"
-                           : "completions";
-  }
+  for (const auto &[name, value] : options.target)
+    json[name] = value;
   return json;
 }
 

@@ -16,10 +16,11 @@ LENGTHS = ["--prompt-tokens", "uniform:16:128", "--output-tokens",
 CONTEXT = 256  # tokens of a request, at most
 
 
-def bench(program, options, lines):
-    """The client's report, and its line for each request, which it writes to
-    `lines`. A request that fails ends the measurement."""
-    command = [program, "bench", "--json", "--save-requests", lines, *options]
+def bench(command, options, lines):
+    """The report of a client, such as `program bench`, and its line for each
+    request, which it writes to `lines`. A request that fails ends the
+    measurement."""
+    command = [*command, "--json", "--save-requests", lines, *options]
     report = json.loads(run(command))
     if report["errors"]:
         fail(f"{joined(command)}: {report['errors']} requests failed: "
@@ -34,11 +35,12 @@ def free_port():
 
 
 class Servers:
-    """Starts servers, one at a time, and measures them."""
+    """Starts servers, one at a time, and measures them with the sluice-bench of
+    the folder `tools`."""
 
-    def __init__(self, model, program, peer, folder):
+    def __init__(self, model, program, peer, tools, folder):
         self.model, self.program, self.peer = model, program, peer
-        self.folder = folder
+        self.client, self.folder = tools / "sluice-bench", folder
 
     def command(self, name, slots, context, bound):
         if name == PEER:
@@ -76,8 +78,8 @@ class Servers:
     def measure(self, name, slots, context, load, bound=None):
         """The client's report, and its line for each request."""
         with self.server(name, slots, context, bound) as url:
-            return bench(self.program, [
-                "--url", url, "--warmup-requests", min(slots, 4), *load],
+            return bench([self.client, url], [
+                "--warmup-requests", min(slots, 4), *load],
                 self.folder / "requests.json")
 
 
@@ -139,7 +141,7 @@ def by_turns(servers, load, repeats, say):
 def described(peer_version, repeats):
     """How such measurements are made."""
     return f"""{THREADS} threads for each server, on cores that they share with \
-the client, `bench --url` for both. llama-server (llama.cpp {peer_version}) is \
+the client, `sluice-bench` for both. llama-server (llama.cpp {peer_version}) is \
 started for each point with as many slots as requests are in flight, and room for \
 {CONTEXT} tokens in each; Sluice likewise (`--max-num-seqs`, `-c`). Both compute \
 every answer to its full length, which is checked. Servers take turns, and who is \

@@ -38,7 +38,7 @@ def together(requests):
 def served_step(model, folder, rows):
     """Seconds of a step of `rows` requests that are served."""
     # Prompts as fast as can be, so that all generate at the same time.
-    _, requests = serving.bench(model.program, [
+    _, requests = serving.bench([model.program, "bench"], [
         "-t", models.THREADS, "--requests", rows, "--max-num-seqs", rows, "-c",
         ROOM, "--prompt-tokens", PROMPT, "--output-tokens",
         GENERATE, "--warmup-requests", 1, "--max-itl-ms", 0],

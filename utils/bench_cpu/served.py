@@ -31,7 +31,7 @@ def section(args):
     model = models.prepare(args, fmt)
     rows, targets, groups = [], [], {}
     with tempfile.TemporaryDirectory() as folder:
-        servers = serving.Servers(model.file, model.program, peer,
+        servers = serving.Servers(model.file, model.program, peer, args.tools,
                                   pathlib.Path(folder))
         for flight, requests in LOADS:
             load = serving.in_flight(flight, requests)

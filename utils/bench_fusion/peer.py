@@ -139,7 +139,8 @@ def section(bench):
     peer = require_program("llama-server", bench.llama_bin)
     model, program = random_model(bench.work, SHAPE, FORMAT, bench.tools)
     with tempfile.TemporaryDirectory() as folder:
-        servers = serving.Servers(model, program, peer, pathlib.Path(folder))
+        servers = serving.Servers(model, program, peer, bench.tools,
+                                  pathlib.Path(folder))
         rates, targets, pictures = throughput(servers, bench.repeats, bench.say)
         latencies, more = long_prompts(servers, bench.repeats, bench.say)
     text = f"""{SHAPE} with random weights, {FORMAT}, \

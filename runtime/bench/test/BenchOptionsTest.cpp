@@ -35,10 +35,10 @@ TEST(BenchOptionsTest, Reads) {
   EXPECT_EQ(parse("--requests 64 --arrival gamma --mean-interval-ms 100 "
                   "--burstiness 0.5 --prompt-tokens 8 --output-tokens "
                   "uniform:128:768 --shared-prefix-tokens 4 --seed 9 "
-                  "--temperature 0.7 --url http://h:1 --model m --api-key k "
+                  "--temperature 0.7 "
                   "--goodput ttft:500,itl:50 --json --save-requests f "
                   "--timeout-s 1.5 --warmup-requests 2 --max-concurrency 7 "
-                  "--ca-file c --vocab-size 99",
+                  "--vocab-size 99",
                   options),
             "");
   EXPECT_EQ(options.workload.requests, 64);
@@ -50,11 +50,7 @@ TEST(BenchOptionsTest, Reads) {
   EXPECT_EQ(options.workload.seed, 9u);
   EXPECT_EQ(options.prompt.sharedPrefixTokens, 4);
   EXPECT_EQ(options.prompt.vocabularySize, 99);
-  EXPECT_EQ(options.http.api.temperature, 0.7);
-  EXPECT_EQ(options.http.url, "http://h:1");
-  EXPECT_EQ(options.http.api.model, "m");
-  EXPECT_EQ(options.http.apiKey, "k");
-  EXPECT_EQ(options.http.caFile, "c");
+  EXPECT_EQ(options.temperature, 0.7);
   EXPECT_EQ(options.goodput.ttftMs, 500);
   EXPECT_EQ(options.goodput.itlMs, 50);
   EXPECT_TRUE(options.json);
@@ -69,30 +65,8 @@ TEST(BenchOptionsTest, Defaults) {
   EXPECT_EQ(parse("", options), "");
   EXPECT_EQ(options.workload.arrival, Arrival::All);
   EXPECT_EQ(options.prompt.form, PromptForm::Tokens);
-  EXPECT_EQ(options.http.api.endpoint, BenchEndpoint::Completions);
+  EXPECT_TRUE(options.target.empty());
   EXPECT_FALSE(options.goodput.any());
-}
-
-TEST(BenchOptionsTest, ChatTakesText) {
-  BenchOptions options;
-  EXPECT_EQ(parse("--url http://h --endpoint chat", options), "");
-  EXPECT_EQ(options.http.api.endpoint, BenchEndpoint::Chat);
-  EXPECT_EQ(options.prompt.form, PromptForm::Text);
-  EXPECT_EQ(
-      parse("--url http://h --endpoint chat --prompt-form tokens", options),
-      "--prompt-form tokens: not with --endpoint chat");
-}
-
-TEST(BenchOptionsTest, KeysFromFiles) {
-  std::string path = testing::TempDir() + "/bench-key";
-  std::ofstream(path) << "secret\r\nmore\n";
-  BenchOptions options;
-  EXPECT_EQ(parse("--url http://h --api-key-file " + path, options), "");
-  EXPECT_EQ(options.http.apiKey, "secret");
-  std::ofstream(path) << "\n";
-  EXPECT_THAT(parse("--url http://h --api-key-file " + path, options),
-              HasSubstr("its first line is not a key"));
-  EXPECT_NE(parse("--url http://h --api-key-file /no/such/file", options), "");
 }
 
 TEST(BenchOptionsTest, Refuses) {
@@ -117,10 +91,7 @@ TEST(BenchOptionsTest, Refuses) {
       {"--trace-file f --prompt-tokens 5",
        "--trace-file: not with --prompt-tokens"},
       {"--trace-file f --arrival all", "--trace-file: not with --arrival"},
-      {"--model m", "--model requires --url"},
-      {"--api-key k", "--api-key requires --url"},
-      {"--endpoint chat", "--endpoint requires --url"},
-      {"--url http://h --api-key k --api-key-file f", "excludes"},
+      {"--model m", "not expected"},
       {"--seed -1", "is not a number from 0"},
       {"--prompt-form text --vocab-size 5", "--vocab-size: not with prompts"},
       {"--json --save-requests -", "--save-requests -: not with --json"},

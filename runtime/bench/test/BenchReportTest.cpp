@@ -38,11 +38,9 @@ RunRecord someRun() {
 
 TEST(ReportTest, Json) {
   BenchOptions options;
-  options.http.url = "http://127.0.0.1:8081";
-  options.http.apiKey = "very-secret";
+  options.target = {{"url", "http://127.0.0.1:8081"}};
   options.goodput = *parseGoodput("ttft:500");
   std::string text = reportJson(summarize(someRun(), options.goodput), options);
-  EXPECT_THAT(text, Not(HasSubstr("very-secret")));
   json report = json::parse(text);
   EXPECT_EQ(report["requests"], 4);
   EXPECT_EQ(report["completed"], 3);

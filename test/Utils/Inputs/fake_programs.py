@@ -116,7 +116,7 @@ def save(requests):
 def client():
     """Of a server, which says which it is."""
     import urllib.request  # takes longer than all the rest
-    name = urllib.request.urlopen(option("--url") + "/health").read().decode()
+    name = urllib.request.urlopen(OPTIONS[0] + "/health").read().decode()
     ours = name == "Sluice"
     if trace := option("--trace-file"):
         return answer_trace(trace, ours)
@@ -195,6 +195,8 @@ def main():
         print("version: 1 (fake)")
     elif ME.name == "sluice-compile":
         shutil.copy(ME, option("-o"))
+    elif ME.name == "sluice-bench":
+        client()
     elif ME.name == "machine-bench":
         machine_bench(option("--only"))
     elif ME.name == "llama-bench":
@@ -209,7 +211,7 @@ def main():
               + " | ".join(f"{name} = 1" for name in built), file=sys.stderr)
     else:
         {"generate": generate, "info": info, "steps": steps, "serve": lambda: serve("Sluice"),
-         "bench": client if "--url" in OPTIONS else bench}[OPTIONS[0]]()
+         "bench": bench}[OPTIONS[0]]()
 
 
 if __name__ == "__main__":

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_RUNTIME_APP_INTERRUPT_H
-#define SLUICE_RUNTIME_APP_INTERRUPT_H
+#ifndef SLUICE_RUNTIME_BASE_INTERRUPT_H
+#define SLUICE_RUNTIME_BASE_INTERRUPT_H
 
-namespace sluice::app {
+namespace sluice {
 
 /// Makes the first SIGINT, SIGTERM or SIGHUP set a flag, and the second one end
 /// the process as it would by default.
@@ -24,6 +24,6 @@ bool interrupted();
 /// Returns the exit status that shells expect after a signal: 128 + its number.
 int interruptedExitCode();
 
-} // namespace sluice::app
+} // namespace sluice
 
-#endif // SLUICE_RUNTIME_APP_INTERRUPT_H
+#endif // SLUICE_RUNTIME_BASE_INTERRUPT_H

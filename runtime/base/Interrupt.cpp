@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/app/Interrupt.h"
+#include "runtime/base/Interrupt.h"
 
 #include <atomic>
 #include <csignal>
@@ -25,7 +25,7 @@ static void onSignal(int number) {
   raise(number);
 }
 
-void app::catchInterrupts() {
+void sluice::catchInterrupts() {
   struct sigaction action = {};
   action.sa_handler = onSignal;
   // No SA_RESTART, so that a read that waits for the user also ends.
@@ -39,12 +39,12 @@ void app::catchInterrupts() {
     sigaction(SIGHUP, &action, nullptr);
 }
 
-void app::ignoreBrokenPipes() { std::signal(SIGPIPE, SIG_IGN); }
+void sluice::ignoreBrokenPipes() { std::signal(SIGPIPE, SIG_IGN); }
 
-bool app::interrupted() {
+bool sluice::interrupted() {
   return received.load(std::memory_order_relaxed) != 0;
 }
 
-int app::interruptedExitCode() {
+int sluice::interruptedExitCode() {
   return 128 + received.load(std::memory_order_relaxed);
 }
