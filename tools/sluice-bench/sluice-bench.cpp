@@ -15,7 +15,7 @@
 #include "runtime/base/ParseArguments.h"
 #include "runtime/base/StandardOutput.h"
 #include "runtime/bench/Bench.h"
-#include "runtime/bench/ServerOptions.h"
+#include "runtime/bench/TargetOptions.h"
 
 #include <CLI/CLI.hpp>
 
@@ -24,22 +24,22 @@ using namespace sluice;
 static constexpr const char *name = "sluice-bench";
 
 static std::optional<ExitNow> parseOptions(int argc, char **argv,
-                                           bench::ServerOptions &options) {
+                                           bench::TargetOptions &options) {
   CLI::App app("Sends many requests to a server with the OpenAI API, and "
                "reports how long they took.",
                name);
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", std::string(name) + " " SLUICE_VERSION);
-  bench::addServerOptions(app, options);
+  bench::addTargetOptions(app, options);
   if (std::optional<ExitNow> exit = parseArguments(app, argc, argv))
     return exit;
-  if (Status settled = bench::settleServerOptions(app, options); !settled.ok())
+  if (Status settled = bench::settleTargetOptions(app, options); !settled.ok())
     return wrongUsage(settled.message(), name);
   return std::nullopt;
 }
 
 /// Returns the exit status.
-static Expected<int> measure(const bench::ServerOptions &options) {
+static Expected<int> measure(const bench::TargetOptions &options) {
   Expected<std::unique_ptr<bench::Backend>> backend = bench::makeHttpBackend(
       options.http, options.bench.prompt, options.bench.workload.seed);
   if (!backend)
@@ -67,7 +67,7 @@ static int leave(const ExitNow &exit) {
 
 int main(int argc, char **argv) {
   holdStandardDescriptors();
-  bench::ServerOptions options;
+  bench::TargetOptions options;
   if (std::optional<ExitNow> exit = parseOptions(argc, argv, options))
     return leave(*exit);
   catchInterrupts();

@@ -160,10 +160,11 @@ TEST(BenchTest, AThousandInFlightOverHttp) {
   options.workload.requests = count;
   options.workload.promptTokens = LengthDistribution(8);
   options.workload.outputTokens = LengthDistribution(20);
-  options.http.url = "http://127.0.0.1:" + std::to_string(port);
+  HttpOptions http;
+  http.url = "http://127.0.0.1:" + std::to_string(port);
   options.timeoutSeconds = 120;
   Expected<std::unique_ptr<Backend>> backend =
-      makeHttpBackend(options.http, options.prompt, options.workload.seed);
+      makeHttpBackend(http, options.prompt, options.workload.seed);
   ASSERT_TRUE(backend) << backend.status().message();
   Expected<BenchResult> result = runBench(options, **backend, {});
   ASSERT_TRUE(result) << result.status().message();

@@ -36,17 +36,18 @@ def run_examples(text, folder, port):
     return failed
 
 
-def options(program, command):
+def options(*command):
     """Those of --help, without the groups that the page leaves to it: names and
     defaults."""
-    text = subprocess.run([program, command, "--help"], check=True,
+    text = subprocess.run([*command, "--help"], check=True,
                           capture_output=True, text=True).stdout
     group = ""
     for line in text.splitlines():
         if re.fullmatch(r"\S.*:", line):
             group = line
         option = re.match(r" +(?:-\w,)?(--[\w-]+)(?: [A-Z]+=(\S+))?", line)
-        if option and group not in UNDOCUMENTED and option[1] != "--help":
+        if option and group not in UNDOCUMENTED and option[1] not in (
+                "--help", "--version"):
             yield option[1], option[2]
 
 
@@ -58,8 +59,8 @@ def missing_options(text, program):
         if line.startswith("|"):
             for name in re.findall(r"--[\w-]+", first):
                 rows.setdefault(name, []).extend(others)
-    for command in ("serve", "bench"):
-        for name, default in options(program, command):
+    for command in ([program, "serve"], [program, "bench"], ["sluice-bench"]):
+        for name, default in options(*command):
             if name not in rows:
                 yield name
             elif default and not re.search(rf"\b{re.escape(default)}\b",
@@ -89,6 +90,8 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "build").mkdir(parents=True)
     (folder / "build/demo").symlink_to(program)
+    (folder / "build/bin").symlink_to(
+        pathlib.Path(shutil.which("sluice-bench")).parent)
     text = (checkout / "docs/Serving.md").read_text()
     with Server([program]) as server:
         failed = run_examples(text, folder, server.port)

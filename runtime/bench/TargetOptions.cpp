@@ -1,11 +1,11 @@
-//===- ServerOptions.cpp - the options of a benchmark of a server ---------===//
+//===- TargetOptions.cpp - the options of a benchmark of a server ---------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/bench/ServerOptions.h"
+#include "runtime/bench/TargetOptions.h"
 
 #include "runtime/base/MappedFile.h"
 #include "runtime/base/OptionChecks.h"
@@ -25,14 +25,14 @@ void addServer(CLI::App &command, HttpOptions &http) {
                  const char *help) {
     return addText(command, name, value, type, help)->group(group);
   };
-  addText(command, "url", http.url, "URL",
+  addText(command, "URL", http.url, "URL",
           "A server with the OpenAI API, as http://127.0.0.1:8081")
       ->required();
   add("--model", http.api.model, "NAME", "Default: the server's first");
   CLI::Option *key =
       add("--api-key", http.apiKey, "KEY",
           "Sent as a bearer token; others can see it in the list of processes");
-  // settleServerOptions() reads the file.
+  // settleTargetOptions() reads the file.
   command.add_option("--api-key-file", "The same, the first line of a file")
       ->type_name("FILE")
       ->check(notEmpty())
@@ -53,7 +53,7 @@ void addServer(CLI::App &command, HttpOptions &http) {
       ->group(group);
 }
 
-Status checkPrompt(const CLI::App &command, ServerOptions &options) {
+Status checkPrompt(const CLI::App &command, TargetOptions &options) {
   if (options.http.api.endpoint != BenchEndpoint::Chat)
     return {};
   PromptForm &form = options.bench.prompt.form;
@@ -92,13 +92,13 @@ targetOf(const HttpOptions &http) {
 
 } // namespace
 
-void bench::addServerOptions(CLI::App &command, ServerOptions &options) {
+void bench::addTargetOptions(CLI::App &command, TargetOptions &options) {
   addServer(command, options.http);
   addBenchOptions(command, options.bench);
 }
 
-Status bench::settleServerOptions(const CLI::App &command,
-                                  ServerOptions &options) {
+Status bench::settleTargetOptions(const CLI::App &command,
+                                  TargetOptions &options) {
   SLUICE_RETURN_IF_ERROR(checkPrompt(command, options));
   SLUICE_RETURN_IF_ERROR(settleBenchOptions(command, options.bench));
   options.http.api.temperature = options.bench.temperature;

@@ -1,11 +1,11 @@
-//===- ServerOptionsTest.cpp - the options of a benchmark of a server -----===//
+//===- TargetOptionsTest.cpp - the options of a benchmark of a server -----===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/bench/ServerOptions.h"
+#include "runtime/bench/TargetOptions.h"
 
 #include <CLI/CLI.hpp>
 #include <fstream>
@@ -18,19 +18,19 @@ using testing::HasSubstr;
 namespace {
 
 /// Parses a command line. Returns the error or "".
-std::string parse(const std::string &line, ServerOptions &options) {
+std::string parse(const std::string &line, TargetOptions &options) {
   CLI::App app("test", "test");
-  addServerOptions(app, options);
+  addTargetOptions(app, options);
   try {
     app.parse(line);
   } catch (const CLI::ParseError &error) {
     return error.what();
   }
-  return settleServerOptions(app, options).message();
+  return settleTargetOptions(app, options).message();
 }
 
-TEST(ServerOptionsTest, Reads) {
-  ServerOptions options;
+TEST(TargetOptionsTest, Reads) {
+  TargetOptions options;
   EXPECT_EQ(parse("http://h:1 --model m --api-key k --ca-file c --requests 7 "
                   "--temperature 0.5",
                   options),
@@ -45,8 +45,8 @@ TEST(ServerOptionsTest, Reads) {
 }
 
 /// The report says which server was measured, and not its key.
-TEST(ServerOptionsTest, TheReportNamesTheServer) {
-  ServerOptions options;
+TEST(TargetOptionsTest, TheReportNamesTheServer) {
+  TargetOptions options;
   EXPECT_EQ(parse("http://h:1 --model m --api-key k --endpoint chat", options),
             "");
   EXPECT_THAT(options.bench.target,
@@ -55,8 +55,8 @@ TEST(ServerOptionsTest, TheReportNamesTheServer) {
                                    testing::Pair("endpoint", "chat")));
 }
 
-TEST(ServerOptionsTest, ChatTakesText) {
-  ServerOptions options;
+TEST(TargetOptionsTest, ChatTakesText) {
+  TargetOptions options;
   EXPECT_EQ(parse("http://h --endpoint chat", options), "");
   EXPECT_EQ(options.http.api.endpoint, BenchEndpoint::Chat);
   EXPECT_EQ(options.bench.prompt.form, PromptForm::Text);
@@ -64,10 +64,10 @@ TEST(ServerOptionsTest, ChatTakesText) {
             "--prompt-form tokens: not with --endpoint chat");
 }
 
-TEST(ServerOptionsTest, KeysFromFiles) {
+TEST(TargetOptionsTest, KeysFromFiles) {
   std::string path = testing::TempDir() + "/bench-key";
   std::ofstream(path) << "secret\r\nmore\n";
-  ServerOptions options;
+  TargetOptions options;
   EXPECT_EQ(parse("http://h --api-key-file " + path, options), "");
   EXPECT_EQ(options.http.apiKey, "secret");
   std::ofstream(path) << "\n";
@@ -76,15 +76,15 @@ TEST(ServerOptionsTest, KeysFromFiles) {
   EXPECT_NE(parse("http://h --api-key-file /no/such/file", options), "");
 }
 
-TEST(ServerOptionsTest, Refuses) {
+TEST(TargetOptionsTest, Refuses) {
   const std::pair<const char *, const char *> cases[] = {
-      {"", "url is required"},
+      {"", "URL is required"},
       {"http://h http://i", "not expected"},
       {"http://h --api-key k --api-key-file f", "excludes"},
       {"http://h --endpoint images", "images not in"},
       {"http://h --requests 0", "not in range"}};
   for (const auto &[line, why] : cases) {
-    ServerOptions options;
+    TargetOptions options;
     EXPECT_THAT(parse(line, options), HasSubstr(why)) << line;
   }
 }
