@@ -172,6 +172,7 @@ constexpr int32_t attendPageBytes(int32_t dim) {
 constexpr int32_t attendSharedBytes(int32_t dim) {
   return attendPageBytes(dim) + 16;
 }
+static_assert(attendSharedBytes(64) >= tailSharedBytes);
 
 /// Shared memory of sluice_attend_tile_<kind>_<dim>: one page for all warps,
 /// and queries and sums for each warp.

@@ -403,6 +403,7 @@ constexpr int32_t linearStageBytes(WeightKind kind, int32_t rows) {
 constexpr int32_t linearSharedBytes(WeightKind kind, int32_t rows) {
   return linearStages(rows) * linearStageBytes(kind, rows);
 }
+static_assert(linearSharedBytes(WeightKind::Q4_0, 8) >= tailSharedBytes);
 
 /// Blocks of sluice_linear_<kind>_<rows> that have registers on a
 /// multiprocessor at a time, at least. For kinds with small tiles, shared
