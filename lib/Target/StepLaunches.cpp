@@ -137,10 +137,8 @@ sluice::listLaunches(ModuleOp kernels, const ExecutableDescriptor &executable,
     // The nodes that are new belong to one piece of work. Where products do not
     // share a launch, each has one of its own.
     for (size_t i = 0; !graph.failed() && launches.size() < nodes.size(); ++i)
-      add(areJoined    ? joinWorks(works)
-          : count == 1 ? works.front()
-                       : works[i],
-          layers[task], task);
+      add(areJoined || count == 1 ? joinWorks(works) : works[i], layers[task],
+          task);
     task += count;
   }
   SLUICE_RETURN_IF_ERROR(graph.finish());

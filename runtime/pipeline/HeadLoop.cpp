@@ -124,8 +124,7 @@ void HeadLoop::handle(Event &event) {
 }
 
 /// Returns the end of a request that was refused, or failed with the pipeline.
-/// Insists on memory, because a
-/// client waits for this end.
+/// Insists on memory, because a client waits for this end.
 static RequestEnd endOf(const Status &failure, Refusal refusal) {
   RequestEnd end;
   end.refusal = refusal;

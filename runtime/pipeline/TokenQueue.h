@@ -21,9 +21,8 @@
 
 namespace sluice::pipeline {
 
-/// A queue with one writer (the head) and one reader. It holds as many events
-/// as
-/// a request has tokens, so the head never waits for a slow reader.
+/// A queue with one writer (the head) and one reader. It holds all events that
+/// the reader has not taken, so the head never waits for a slow reader.
 class TokenQueue final : public TokenSink {
 public:
   void push(RequestEvent event) override { mailbox.push(std::move(event)); }

@@ -367,6 +367,17 @@ struct HeadAndHand {
     job.clear();
   }
 
+  /// Expects that the request's next event is an end by the pipeline's failure,
+  /// with this message.
+  void expectBrokenEnd(const std::string &message) {
+    std::optional<RequestEvent> event = queue->next(now() + 60s);
+    ASSERT_TRUE(event);
+    const auto *end = std::get_if<RequestEnd>(&*event);
+    ASSERT_TRUE(end);
+    EXPECT_TRUE(end->isBroken);
+    EXPECT_EQ(end->failure.message(), message);
+  }
+
   std::vector<std::unique_ptr<comm::Communicator>> job;
   HandRank stage;
   std::unique_ptr<RankRuntime> head;
@@ -377,14 +388,9 @@ struct HeadAndHand {
 TEST(RankRuntimeTest, ResultsThatAreLostEndTheRequest) {
   HeadAndHand pair;
   pair.stage.sendResult(0, 99, /*step=*/1);
-  std::optional<RequestEvent> event = pair.queue->next(now() + 60s);
-  ASSERT_TRUE(event);
-  const auto *end = std::get_if<RequestEnd>(&*event);
-  ASSERT_TRUE(end);
-  EXPECT_TRUE(end->isBroken);
-  EXPECT_EQ(end->failure.message(),
-            "a message from rank 1: results: frame 1 has come where 0 is due: "
-            "1 lost");
+  pair.expectBrokenEnd(
+      "a message from rank 1: results: frame 1 has come where 0 is due: "
+      "1 lost");
 }
 
 TEST(RankRuntimeTest, ResultsThatComeTwiceEndTheRequest) {
@@ -392,13 +398,8 @@ TEST(RankRuntimeTest, ResultsThatComeTwiceEndTheRequest) {
   pair.stage.sendResult(0, 99, /*step=*/0);
   EXPECT_EQ(std::get<TokenEvent>(*pair.queue->next(now() + 60s)).token, 99);
   pair.stage.sendResult(0, 99, /*step=*/0);
-  std::optional<RequestEvent> event = pair.queue->next(now() + 60s);
-  ASSERT_TRUE(event);
-  const auto *end = std::get_if<RequestEnd>(&*event);
-  ASSERT_TRUE(end);
-  EXPECT_TRUE(end->isBroken);
-  EXPECT_EQ(end->failure.message(),
-            "a message from rank 1: results: frame 0 has come again: 1 is due");
+  pair.expectBrokenEnd(
+      "a message from rank 1: results: frame 0 has come again: 1 is due");
 }
 
 /// The stage would notice by this frame that it missed the one before.

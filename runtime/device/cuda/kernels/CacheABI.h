@@ -203,8 +203,8 @@ constexpr int32_t tileSharedBytes(int32_t dim) {
 ///   x, y >= 1, and attendSharedBytes(dim). Block i * divideUp(group, 16) + j
 ///   computes the rows i, i + x and so on, and the heads from 16 * j on of each
 ///   group. The y blocks share a row's spans, and the last of them makes `out`
-///   of the partial results. It may have a tail without
-///   norms if the graph is for one row.
+///   of the partial results. It may have a tail without norms if the graph is
+///   for one row.
 /// - sluice_attend_tile_<kind>_<dim> is for prompts. It computes tiles that are
 ///   chunks, tileRows() rows of one sequence at consecutive positions, and
 ///   writes `out` itself. It has blocks of attendThreads(dim), a grid
