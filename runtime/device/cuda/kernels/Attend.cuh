@@ -362,23 +362,16 @@ private:
 /// its threads. The whole block calls it.
 template <int dim>
 SLUICE_DEVICE bool isLastOfRow(const AttendArguments &arg, int32_t row) {
-  syncThreads();
-  if (gridY() == 1)
+  if (gridY() == 1) {
+    syncThreads();
     return true;
-  auto *ticket =
-      reinterpret_cast<uint32_t *>(sharedMemory() + attendPageBytes(dim));
-  if (threadIndex() == 0) {
-    const int32_t tilesOfHeads = divideUp(arg.heads / arg.kvHeads, warpPairs);
-    uint32_t *counter = arg.tickets +
-                        (int64_t(row) * arg.kvHeads + blockZ()) * tilesOfHeads +
-                        int32_t(blockX()) % tilesOfHeads;
-    *ticket = takeTicket(counter);
-    // Resets the ticket for the next kernel.
-    if (*ticket == gridY() - 1)
-      *counter = 0;
   }
-  syncThreads();
-  return *ticket == gridY() - 1;
+  const int32_t tilesOfHeads = divideUp(arg.heads / arg.kvHeads, warpPairs);
+  return isLastBlock(
+      arg.tickets + (int64_t(row) * arg.kvHeads + blockZ()) * tilesOfHeads +
+          int32_t(blockX()) % tilesOfHeads,
+      gridY(),
+      reinterpret_cast<uint32_t *>(sharedMemory() + attendPageBytes(dim)));
 }
 
 /// Merges the spans of a row and the block's heads, a head in each warp.

@@ -224,16 +224,8 @@ private:
 #pragma unroll
     for (int i = 0; i < vectors; ++i)
       storeSums(mine + i * linearThreads * 4, own.sum + 4 * i);
-    syncThreads();
-    auto *ticket = reinterpret_cast<uint32_t *>(sharedMemory());
-    if (threadIndex() == 0) {
-      *ticket = takeTicket(arg.tickets + place);
-      // Resets the ticket for the next kernel.
-      if (*ticket == uint32_t(columns.splits) - 1)
-        arg.tickets[place] = 0;
-    }
-    syncThreads();
-    if (*ticket != uint32_t(columns.splits) - 1)
+    if (!isLastBlock(arg.tickets + place, uint32_t(columns.splits),
+                     reinterpret_cast<uint32_t *>(sharedMemory())))
       return false;
 #pragma unroll
     for (int i = 0; i < vectors; ++i) {

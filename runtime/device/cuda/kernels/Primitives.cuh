@@ -140,6 +140,22 @@ SLUICE_DEVICE uint32_t packBfloats(float low, float high) {
   return floatToBfloat(low) | uint32_t(floatToBfloat(high)) << 16;
 }
 
+/// Returns whether this block is the last of `blocks` that have called this
+/// with the same counter, which must be 0 at first and is 0 again for the next
+/// kernel. The last block sees all that the others have stored. The whole block
+/// calls it; `ticket` is in shared memory that it does not need meanwhile.
+SLUICE_DEVICE bool isLastBlock(uint32_t *counter, uint32_t blocks,
+                               uint32_t *ticket) {
+  syncThreads();
+  if (threadIndex() == 0) {
+    *ticket = takeTicket(counter);
+    if (*ticket == blocks - 1)
+      *counter = 0;
+  }
+  syncThreads();
+  return *ticket == blocks - 1;
+}
+
 } // namespace sluice::cuda
 
 #endif // SLUICE_RUNTIME_DEVICE_CUDA_KERNELS_PRIMITIVES_CUH

@@ -185,15 +185,7 @@ SLUICE_DEVICE void finishRow(const RowTail &tail, uint32_t blocks) {
   if (!tail.ticket)
     return;
   auto *ticket = reinterpret_cast<uint32_t *>(sharedMemory() + tailTicketPlace);
-  syncThreads();
-  if (threadIndex() == 0) {
-    *ticket = takeTicket(tail.ticket);
-    // Resets the ticket for the next kernel.
-    if (*ticket == blocks - 1)
-      *tail.ticket = 0;
-  }
-  syncThreads();
-  if (*ticket != blocks - 1)
+  if (!isLastBlock(tail.ticket, blocks, ticket))
     return;
   for (int32_t i = 0; i < tail.count; ++i) {
     NormRow<threads, norms>(tail.norms[i]).make();
