@@ -7,6 +7,9 @@
 
 #include "runtime/core/Rows.h"
 
+#include <algorithm>
+#include <tuple>
+
 namespace sluice {
 
 static_assert(sizeof(Row) == 32);
@@ -24,6 +27,12 @@ const std::string &GrammarSource::text() const {
 bool GrammarSource::operator==(const GrammarSource &other) const {
   return kind == other.kind && scope == other.scope &&
          (shared == other.shared || text() == other.text());
+}
+
+void StepFrame::sortRows() {
+  std::ranges::sort(rows, [](const Row &a, const Row &b) {
+    return std::tie(a.request, a.node) < std::tie(b.request, b.node);
+  });
 }
 
 void StepFrame::clear() {

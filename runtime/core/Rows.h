@@ -179,6 +179,8 @@ struct StepFrame {
     return unpins.empty() && opens.empty() && rows.empty() && pins.empty() &&
            closes.empty();
   }
+  /// Sorts the rows by request, and those of a request by node.
+  void sortRows();
   void clear();
 };
 

@@ -215,6 +215,16 @@ void SpeculationPolicy::observeLevel(bool guessed) {
   guessedShare = average(guessedShare, guessed ? 1 : 0, levelRate);
 }
 
+bool SpeculationPolicy::canPay(int64_t others, int64_t stages) const {
+  if (options.mode != SpeculationMode::Async || others <= 1)
+    return options.mode != SpeculationMode::Off;
+  const SlotLoad full{.rows = others,
+                      .weight = static_cast<double>(others),
+                      .widest = others,
+                      .underWay = stages};
+  return judge(1, 1, full, 0) == Verdict::Sent;
+}
+
 double SpeculationPolicy::floor() const {
   double held = toNanos(known.cancelLatency);
   double saved = toNanos(known.roundTrip);

@@ -189,6 +189,10 @@ public:
   /// last confirmed row. `nodesAlive` is the number of guesses in flight.
   Verdict judge(double pathChance, int64_t depth, const SlotLoad &slot,
                 int64_t nodesAlive) const;
+  /// Returns whether even a certain guess would be worth a place in a step with
+  /// `others` rows, if as many slots are under way as there are `stages`. False
+  /// without speculation.
+  bool canPay(int64_t others, int64_t stages) const;
   /// Returns the chance below which a guess is not even worth expanding.
   double floor() const;
   /// Returns how long a slot with `rows` rows lasts.

@@ -1,16 +1,14 @@
-//===- HeadDraft.cpp - requests guesses from the draft --------------------===//
+//===- DraftClient.cpp - requests guesses from the draft ------------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/core/HeadState.h"
+#include "runtime/core/head/DraftClient.h"
 
 #include <algorithm>
 
 namespace sluice {
-
-namespace {
 
 /// The fraction of the policy's floor from which on guesses enter the tree.
 /// They enter below the chance that sends them, because each row that is
@@ -18,14 +16,35 @@ namespace {
 /// row only once.
 constexpr double entryShare = 1.0 / 32;
 
-} // namespace
+DraftClient::DraftClient(const HeadLimits &limits,
+                         const SpeculationOptions &options,
+                         SpeculationPolicy &policy, RequestTable &requests,
+                         HeadCommands &commands)
+    : limits(limits), options(options), policy(policy), requests(requests),
+      commands(commands) {
+  asked.reserve(static_cast<size_t>(limits.prefillRows + options.draftRows));
+}
 
 //===----------------------------------------------------------------------===//
-// Asking
+// What to ask about
 //===----------------------------------------------------------------------===//
+
+/// Returns the greatest depth below the root at which guesses are of use; the
+/// text ends before deeper ones.
+int64_t DraftClient::depthLimit(const HeadRequest &request) const {
+  int64_t position = request.tree.root().position;
+  int64_t room = limits.contextLength - 1 - position;
+  // The draft expands rows down to one level above the deepest guesses.
+  if (limits.draftContextLength > 0)
+    room = std::min(room, limits.draftContextLength - position);
+  if (request.spec.maxTokens < 0)
+    return room;
+  // One token is the root's own result.
+  return std::min(room, request.spec.maxTokens - request.emitted - 1);
+}
 
 /// Returns whether candidates below the root or its descendants are wanted now.
-bool Head::State::wantsGuesses(const HeadRequest &request) const {
+bool DraftClient::wantsGuesses(const HeadRequest &request) const {
   if (depthLimit(request) < 1)
     return false;
   if (options.mode == SpeculationMode::Sync)
@@ -35,7 +54,7 @@ bool Head::State::wantsGuesses(const HeadRequest &request) const {
 
 /// Returns whether the draft can take one more row. The draft keeps each row
 /// that it was asked about as long as the row can come true.
-bool Head::State::draftHasRoom() const {
+bool DraftClient::hasRoom() const {
   int64_t known = 0;
   for (const HeadRequest &request : requests)
     if (request.active)
@@ -46,33 +65,22 @@ bool Head::State::draftHasRoom() const {
 
 /// Sync mode: returns how many guesses a batch of one request may have. All
 /// requests can have a batch under way.
-int64_t Head::State::batchGuesses() const {
+int64_t DraftClient::batchGuesses() const {
   return options.nodes / limits.requests;
 }
 
-/// Returns whether even a certain guess would be worth a place in a step with
-/// the rows of the generating requests.
-bool Head::State::guessesCanPay() const {
-  int64_t others = (generating + limits.stages - 1) / limits.stages;
-  if (others <= 1 || options.mode == SpeculationMode::Sync)
-    return true;
-  SlotLoad full{.rows = others,
-                .weight = static_cast<double>(others),
-                .widest = others,
-                .underWay = limits.stages};
-  return policy.judge(1, 1, full, 0) == Verdict::Sent;
-}
-
-void Head::State::ask(HeadRequest &request, StepFrame &frame, const Row &row) {
+/// Adds a row to the frame, and what the draft must know of its request.
+void DraftClient::askFor(HeadRequest &request, StepFrame &frame,
+                         const Row &row) {
   if (std::none_of(
           frame.marks.begin(), frame.marks.end(),
           [&](const EpochMark &each) { return each.request == row.request; })) {
     if (!std::exchange(request.openAtDraft, true)) {
-      OpenRequest &open = frame.opens.emplace_back(openingOf(request));
+      OpenRequest &open = frame.opens.emplace_back(request.opening());
       open.logProbabilities = -1;
       open.scored.clear();
     }
-    frame.marks.push_back(markOf(request));
+    frame.marks.push_back(request.mark());
   }
   frame.rows.push_back(row);
   asked.push_back({row.request, row.node, row.position, row.certain});
@@ -80,7 +88,7 @@ void Head::State::ask(HeadRequest &request, StepFrame &frame, const Row &row) {
 
 /// Sends the confirmed rows that the draft has not seen, up to `room` of them,
 /// and asks for candidates after the last one.
-void Head::State::askForPath(HeadRequest &request, StepFrame &frame,
+void DraftClient::askForPath(HeadRequest &request, StepFrame &frame,
                              int64_t &room) {
   int64_t end = static_cast<int64_t>(request.path.size());
   for (int64_t at = request.drafted; at < end && room > 0; ++at, --room) {
@@ -91,23 +99,23 @@ void Head::State::askForPath(HeadRequest &request, StepFrame &frame,
       return;
     if (asks)
       request.tree.root().expansion = Expansion::Asked;
-    ask(request, frame,
-        {.node = entry.node,
-         .parent =
-             at > 0 ? request.path[static_cast<size_t>(at) - 1].node : noNode,
-         .request = idOf(request),
-         .position = static_cast<int32_t>(at),
-         .token = entry.token,
-         .certain = true,
-         .wantsOutput = asks});
+    askFor(request, frame,
+           {.node = entry.node,
+            .parent = at > 0 ? request.path[static_cast<size_t>(at) - 1].node
+                             : noNode,
+            .request = request.id,
+            .position = static_cast<int32_t>(at),
+            .token = entry.token,
+            .certain = true,
+            .wantsOutput = asks});
   }
 }
 
 /// Asks about the likeliest guesses without known candidates, of all requests
 /// whose paths the draft has seen.
-void Head::State::askForFrontier(StepFrame &frame) {
+void DraftClient::askForFrontier(StepFrame &frame) {
   double likeliest = 0;
-  for (int64_t rows = 0; rows < options.draftRows && draftHasRoom(); ++rows) {
+  for (int64_t rows = 0; rows < options.draftRows && hasRoom(); ++rows) {
     GuessNode *best = nullptr;
     HeadRequest *owner = nullptr;
     for (HeadRequest &request : requests) {
@@ -117,7 +125,7 @@ void Head::State::askForFrontier(StepFrame &frame) {
       int64_t deepest = std::min(options.depth, depthLimit(request) - 1);
       for (GuessNode &node : request.tree.nodes().subspan(1))
         if (node.expansion == Expansion::Open && node.depth <= deepest &&
-            canNumber(request, node) &&
+            request.canNumber(node, numberSpan(options)) &&
             (!best || node.pathChance > best->pathChance)) {
           best = &node;
           owner = &request;
@@ -129,46 +137,53 @@ void Head::State::askForFrontier(StepFrame &frame) {
     if (!policy.worthDrafting(best->pathChance, likeliest, rows))
       return;
     best->expansion = Expansion::Asked;
-    number(*owner, *best);
-    ask(*owner, frame, rowOf(*owner, *best, false));
+    owner->number(*best);
+    askFor(*owner, frame, owner->row(*best, /*certain=*/false));
   }
 }
 
-/// Returns whether the draft has still to answer for the present level of the
-/// tree.
-bool Head::State::levelIsSent(const HeadRequest &request) const {
+bool DraftClient::isComplete(const HeadRequest &request) const {
   if (batchGuesses() == 0 ||
       request.levels >= std::min(options.depth, depthLimit(request)))
-    return false;
-  for (const GuessNode &node : request.tree.nodes())
-    if (node.depth == request.levels && node.expansion != Expansion::Done)
-      return true;
-  return false;
+    return true;
+  return std::ranges::none_of(request.tree.nodes(), [&](const GuessNode &node) {
+    return node.depth == request.levels && node.expansion != Expansion::Done;
+  });
 }
 
 /// Sync mode: asks about the guesses of the last level.
-void Head::State::askForLevel(HeadRequest &request, StepFrame &frame) {
-  if (request.levels == 0 || !levelIsSent(request))
+void DraftClient::askForLevel(HeadRequest &request, StepFrame &frame) {
+  if (request.levels == 0 || isComplete(request))
     return;
   for (GuessNode &node : request.tree.nodes())
     if (node.depth == request.levels && node.expansion == Expansion::Open) {
       node.expansion = Expansion::Asked;
-      number(request, node);
-      ask(request, frame, rowOf(request, node, false));
+      request.number(node);
+      askFor(request, frame, request.row(node, /*certain=*/false));
     }
 }
 
-/// Sends the draft its next frame if it is idle and there is something to do.
-void Head::State::askDraft() {
-  if (options.mode == SpeculationMode::Off || draftBusy)
+void DraftClient::ask() {
+  if (isBusy)
     return;
   StepFrame &frame = commands.drafts.add();
   asked.clear();
+  if (policy.canPay(requests.rowsPerStep(), limits.stages))
+    addRows(frame);
+  frame.sortRows();
+  for (HeadRequest &request : requests)
+    if (std::exchange(request.closeOwed, false))
+      frame.closes.push_back(request.id);
+  if (frame.rows.empty() && frame.closes.empty())
+    return commands.drafts.dropLast();
+  frame.step = framesSent++;
+  isBusy = true;
+}
+
+/// Adds the rows that the draft is asked about, and rows that it has not seen.
+void DraftClient::addRows(StepFrame &frame) {
   int64_t room = limits.prefillRows;
-  bool canPay = guessesCanPay();
   for (HeadRequest &request : requests) {
-    if (!canPay)
-      break;
     // In Sync mode the next batch is drafted once all results of the last are
     // known.
     if (!request.active || request.closeOwed || request.outstanding > 0 ||
@@ -178,28 +193,67 @@ void Head::State::askDraft() {
     if (options.mode == SpeculationMode::Sync)
       askForLevel(request, frame);
   }
-  if (options.mode == SpeculationMode::Async && canPay)
+  if (options.mode == SpeculationMode::Async)
     askForFrontier(frame);
-  std::sort(
-      frame.rows.begin(), frame.rows.end(), [](const Row &a, const Row &b) {
-        return a.request != b.request ? a.request < b.request : a.node < b.node;
-      });
-  for (HeadRequest &request : requests)
-    if (std::exchange(request.closeOwed, false))
-      frame.closes.push_back(idOf(request));
-  if (frame.rows.empty() && frame.closes.empty())
-    return commands.drafts.dropLast();
-  frame.step = draftFrames++;
-  draftBusy = true;
 }
 
 //===----------------------------------------------------------------------===//
 // Answers
 //===----------------------------------------------------------------------===//
 
+bool DraftClient::takeAnswer(const GuessFrame &answer) {
+  if (!isBusy || answer.step + 1 != framesSent)
+    return false;
+  isBusy = false;
+  policy.measureDraft(answer.timing.rows, Time(answer.timing.busyNanos));
+  for (const AskedRow &row : asked) {
+    auto guesses =
+        std::ranges::find_if(answer.guesses, [&](const GuessRow &each) {
+          return each.request == row.request && each.node == row.node;
+        });
+    takeRow(row, guesses != answer.guesses.end() ? &*guesses : nullptr);
+  }
+  if (options.mode == SpeculationMode::Sync)
+    for (HeadRequest &request : requests)
+      endLevel(request);
+  return true;
+}
+
+/// Takes the answer for one row; `guesses` is null if the draft gave none.
+void DraftClient::takeRow(const AskedRow &row, const GuessRow *guesses) {
+  HeadRequest &request = requests[row.request];
+  if (!request.active || row.node < request.firstNode)
+    return;
+  // Certain rows do not die, so the draft has computed them.
+  if (!guesses && !row.certain) {
+    if (int32_t at = request.tree.find(row.node); at >= 0)
+      request.tree.nodes()[static_cast<size_t>(at)].expansion = Expansion::Open;
+    return;
+  }
+  requests.count(request, &SpeculationCounters::drafted);
+  size_t position = static_cast<size_t>(row.position);
+  bool onPath =
+      position < request.path.size() && request.path[position].node == row.node;
+  if (onPath)
+    request.drafted = std::max<int64_t>(request.drafted, row.position + 1);
+  if (!guesses)
+    return;
+  int32_t at = request.tree.find(row.node);
+  if (at >= 0) {
+    request.tree.nodes()[static_cast<size_t>(at)].expansion = Expansion::Done;
+    addCandidates(request, at, *guesses);
+  } else if (onPath) {
+    // The candidates come too late to be used, but the policy learns from them.
+    int32_t token = request.path[position + 1].token;
+    for (const Candidate &candidate : guesses->candidates)
+      policy.calibration().observe(candidate.confidence,
+                                   candidate.token == token);
+  }
+}
+
 /// Adds the draft's candidates after a node to its request's tree, if they are
 /// likely enough and the tree has room.
-void Head::State::addCandidates(HeadRequest &request, int32_t parent,
+void DraftClient::addCandidates(HeadRequest &request, int32_t parent,
                                 const GuessRow &guesses) {
   GuessTree &tree = request.tree;
   NodeId parentNode = tree.nodes()[static_cast<size_t>(parent)].node;
@@ -234,7 +288,7 @@ void Head::State::addCandidates(HeadRequest &request, int32_t parent,
 
 /// Sync mode: starts the next level once the draft has answered for all of this
 /// one.
-void Head::State::endLevel(HeadRequest &request) {
+void DraftClient::endLevel(HeadRequest &request) {
   if (!request.active || request.rootInFlight() || !request.promptSent())
     return;
   int64_t before = 0;
@@ -249,57 +303,6 @@ void Head::State::endLevel(HeadRequest &request) {
   request.tree.keepBest(
       static_cast<int32_t>(request.levels),
       std::clamp<int64_t>(batchGuesses() - before, 0, options.width));
-}
-
-/// Takes the answer for one row; `guesses` is null if the draft gave none.
-void Head::State::takeAnswer(const AskedRow &row, const GuessRow *guesses) {
-  HeadRequest &request = requests[static_cast<size_t>(row.request)];
-  if (!request.active || row.node < request.firstNode)
-    return;
-  // Certain rows do not die, so the draft has computed them.
-  if (!guesses && !row.certain) {
-    if (int32_t at = request.tree.find(row.node); at >= 0)
-      request.tree.nodes()[static_cast<size_t>(at)].expansion = Expansion::Open;
-    return;
-  }
-  count(request, &SpeculationCounters::drafted);
-  size_t position = static_cast<size_t>(row.position);
-  bool onPath =
-      position < request.path.size() && request.path[position].node == row.node;
-  if (onPath)
-    request.drafted = std::max<int64_t>(request.drafted, row.position + 1);
-  if (!guesses)
-    return;
-  int32_t at = request.tree.find(row.node);
-  if (at >= 0) {
-    request.tree.nodes()[static_cast<size_t>(at)].expansion = Expansion::Done;
-    addCandidates(request, at, *guesses);
-  } else if (onPath) {
-    // The candidates come too late to be used, but the policy learns from them.
-    int32_t token = request.path[position + 1].token;
-    for (const Candidate &candidate : guesses->candidates)
-      policy.calibration().observe(candidate.confidence,
-                                   candidate.token == token);
-  }
-}
-
-void Head::onGuesses(const GuessFrame &frame, Time now) {
-  State &head = *state;
-  if (!head.draftBusy || frame.step + 1 != head.draftFrames)
-    return;
-  head.draftBusy = false;
-  head.policy.measureDraft(frame.timing.rows, Time(frame.timing.busyNanos));
-  for (const AskedRow &row : head.asked) {
-    auto guesses = std::find_if(
-        frame.guesses.begin(), frame.guesses.end(), [&](const GuessRow &each) {
-          return each.request == row.request && each.node == row.node;
-        });
-    head.takeAnswer(row, guesses != frame.guesses.end() ? &*guesses : nullptr);
-  }
-  if (head.options.mode == SpeculationMode::Sync)
-    for (HeadRequest &request : head.requests)
-      head.endLevel(request);
-  head.pump(now);
 }
 
 } // namespace sluice
