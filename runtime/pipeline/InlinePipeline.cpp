@@ -7,6 +7,8 @@
 
 #include "runtime/pipeline/InlinePipeline.h"
 
+#include "runtime/pipeline/DraftWorker.h"
+
 #include <algorithm>
 
 using namespace sluice;
@@ -123,24 +125,18 @@ Status InlinePipeline::createStage(InlineSetup &setup) {
 }
 
 Status InlinePipeline::createDraft(InlineSetup &setup) {
-  const PipelineLimits limits = setup.limits.draft();
-  StageWorkerConfig config;
-  config.name = "draft";
-  config.limits = limits.stage();
-  config.limits.vocabSize = setup.draft->vocabSize;
-  config.pages = limits.cachePages();
-  config.hasCheckpoints = false;
-  auto guesser = std::make_unique<ModelGuesser>(
-      setup.draft->vocabSize, limits.speculation.width, limits.requests,
+  const PipelineLimits &limits = setup.limits;
+  DraftParts parts;
+  parts.limits = limits;
+  parts.vocabSize = setup.draft->vocabSize;
+  parts.compute = std::move(setup.draft->compute);
+  parts.guesser = std::make_unique<ModelGuesser>(
+      parts.vocabSize, limits.speculation.width, limits.requests,
       /*makeTrie=*/nullptr);
-  auto output = std::make_unique<GuessOutput>(
-      std::move(guesser), config.limits.rows, [this](GuessFrame frame) {
-        loop->onGuesses(std::move(frame));
-        return Status();
-      });
-  Expected<std::unique_ptr<StageWorker>> made = StageWorker::create(
-      config, draftBoard, std::move(setup.draft->compute), std::move(output),
-      /*pacer=*/nullptr, /*trace=*/{}, /*events=*/{});
+  parts.hasCheckpoints = false;
+  Expected<std::unique_ptr<StageWorker>> made =
+      makeDraftWorker(std::move(parts), draftBoard, *loop, /*trace=*/{},
+                      /*failed=*/nullptr);
   if (!made)
     return made.status();
   draftWorker = made.take();

@@ -24,6 +24,9 @@
 
 namespace sluice::pipeline {
 
+/// The rank of the head.
+constexpr int64_t headRank = 0;
+
 /// What all ranks of a job have in common. Rank 0 has the head, and the draft
 /// if there is one.
 struct PipelineShape {
@@ -95,6 +98,22 @@ struct RankSetup {
   PipelineTimes times;
   StageSetup draftSetup;
   std::unique_ptr<Guesser> guesser; ///< null without a draft
+
+  /// Returns whether this rank's stage is the last one.
+  bool isLastStage() const {
+    return stage + 1 == int64_t(shape.stageRanks.size());
+  }
+  /// Returns the size of a row on a device, in bytes.
+  int64_t deviceRowBytes() const {
+    return shape.hiddenSize * int64_t(sizeof(float));
+  }
+  /// Returns the size of a row that arrives in this stage's device, in bytes; 0
+  /// if rows arrive in frames.
+  int64_t payloadRowBytes() const {
+    return deviceRows && stage > 0 ? deviceRowBytes() : 0;
+  }
+  /// Returns the limits of frames that may arrive at this rank.
+  comm::FrameLimits frameLimits() const;
 };
 
 } // namespace sluice::pipeline
