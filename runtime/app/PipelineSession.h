@@ -13,28 +13,13 @@
 #ifndef SLUICE_RUNTIME_APP_PIPELINESESSION_H
 #define SLUICE_RUNTIME_APP_PIPELINESESSION_H
 
-#include "runtime/app/Engine.h"
-#include "runtime/app/GpuGroups.h"
 #include "runtime/app/PipelineReport.h"
-#include "runtime/app/RowTransport.h"
-#include "runtime/app/ServingOptions.h"
-#include "runtime/comm/mpi/MpiLaunch.h"
-#include "runtime/pipeline/Emulation.h"
-#include "runtime/pipeline/RankRuntime.h"
+#include "runtime/app/RankAgreement.h"
+#include "runtime/app/RankLoader.h"
 
-#include <map>
+#include <thread>
 
 namespace sluice::app {
-
-/// What a run needs of the pipeline, in addition to its options.
-struct PipelineNeeds {
-  /// Nullopt: one request at a time.
-  std::optional<ServingOptions> serving;
-  /// Whether weights are verified again and again while the session serves.
-  bool verifiesOn = false;
-  /// The tokens that the target will generate, for --oracle-acceptance.
-  std::vector<int32_t> truth;
-};
 
 /// Not thread-safe.
 class PipelineSession {
@@ -53,7 +38,7 @@ public:
   /// Applies the options to the plan. Must be called first, and once. Fails if
   /// the options do not fit the plan, the described cluster or each other; the
   /// error is the same on all ranks, so one of them can report it for all.
-  Status settle();
+  Status settle() { return config.settle(); }
 
   /// Connects the ranks and agrees with them on the device and the caches. Must
   /// be called once; waits for the other ranks. Fails if MPI fails, the job's
@@ -69,7 +54,7 @@ public:
 
   /// Returns whether this process has rank 0. Other processes only call
   /// serve().
-  bool isHead() const { return here == 0; }
+  bool isHead() const { return links.here() == pipeline::headRank; }
 
   /// Serves as a rank other than 0 until the head ends the job. Fails if the
   /// job breaks or this process gets a signal. With `drains`, a signal has no
@@ -89,81 +74,21 @@ public:
   void abort(const Status &reason);
 
 private:
-  /// This rank's connections to the other members of its group.
-  struct GroupEnd {
-    GroupEnd(comm::Communicator &communicator, std::vector<int64_t> ranks)
-        : group(communicator, std::move(ranks)), collectives(group) {}
-    comm::RankGroup group;
-    comm::Collectives collectives;
-    std::unique_ptr<comm::NcclGroup> gpus; // null on CPUs
-  };
-
-  bool canGuess() const;
-  Status settleSpeculation();
-  void settleShape();
-  Status emulate();
   Status settleDevice();
-  void settleServing();
   Status settlePages();
   RankTerms terms();
   Status openTrace();
-  Status connect(const std::optional<comm::MpiLaunch> &launch);
-  int64_t gpuOf(int64_t rank) const;
-  Status settleTransport();
-  bool hasGroups() const;
-  std::string findRowObstacle() const;
-  Expected<std::string> findObstacle();
-  Expected<NcclFinding> findNccl(int64_t rank);
-  Status connectGpus();
-  void joinGroups();
-  Status connectGroups();
-  void emulateLinks();
-  Status makeRanks();
-  Expected<pipeline::RankSetup> setUp(size_t end);
-  Status loadPart(size_t end, bool isDraft, std::string_view program,
-                  GroupEnd *group = nullptr);
-  Status makeParts(std::vector<pipeline::RankSetup> &setups);
-  Expected<std::shared_ptr<const grammar::TokenTrie>> makeTokenTrie() const;
-  std::unique_ptr<pipeline::Guesser> makeGuesser() const;
-  PipelineTimes times() const;
-  int64_t teamsHere() const;
-  CpuTeam teamOfPart() const;
+  Status shareProcessors();
 
   Engine &engine;
-  const ExecutionPlan &plan;
-  PipelineOptions options;
+  PipelineConfig config;
   PipelineNeeds needs;
-  pipeline::PipelineShape shape;
-  pipeline::PipelineSettings settings;
-  std::optional<pipeline::Emulation> emulation;
+  SessionLinks links;
+  cpu::CoreShare cores; ///< of the processors that this process may use
   std::optional<trace::TraceWriter> trace;
-  int64_t here = 0;      // the rank of this process, or 0 for all ranks
-  int64_t localRank = 0; // among the job's processes on this machine
-  cpu::CoreShare cores;  // of the processors that this process may use
-  bool severalProcesses = false;
-  std::vector<std::unique_ptr<comm::Communicator>> communicators;
-  /// Whether rows travel by NCCL; all communicators are then NcclCommunicators.
-  bool rowsByNccl = false;
-  comm::NcclLibrary nccl; // for ranks with a stage, if it could be opened
-  /// [communicator]. Outlive the ranks, whose executors' graphs refer to them.
-  std::map<size_t, GroupEnd> groups;
-  /// A program that is planned and not made yet.
-  struct Part {
-    size_t end; // its rank's communicator
-    bool isDraft;
-    LocalStage stage;
-    device::StepLimits limits;
-  };
-  std::vector<Part> parts;
   std::vector<std::unique_ptr<pipeline::RankRuntime>> ranks;
-  std::vector<std::thread> servers; // of the other ranks in this process
+  std::vector<std::thread> servers; ///< of the other ranks in this process
 };
-
-/// Returns the rank's role as a stage, if it has one.
-std::optional<RankRole> stageOf(const PlanRank &rank);
-
-/// Returns a description of a rank's roles: "head, draft", "stage 2".
-std::string describeRoles(const PlanRank &rank);
 
 } // namespace sluice::app
 

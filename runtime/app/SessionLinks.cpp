@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/app/PipelineSession.h"
+#include "runtime/app/SessionLinks.h"
 
 #include "runtime/base/StandardOutput.h"
 #include "runtime/comm/EmulatedLinks.h"
@@ -17,34 +17,28 @@
 using namespace sluice;
 using namespace sluice::app;
 
-Status PipelineSession::connect(const std::optional<comm::MpiLaunch> &launch) {
+Status SessionLinks::connect(const std::optional<comm::MpiLaunch> &launch) {
   comm::CommunicatorOptions limits;
-  limits.capacity = settings.channelFrames;
-  severalProcesses = launch && launch->size > 1;
-  if (severalProcesses) {
-    here = launch->rank;
+  limits.capacity = config.settings().channelFrames;
+  isJob = launch && launch->size > 1;
+  if (isJob) {
+    ownRank = launch->rank;
     comm::MpiLaunch placed = *launch;
     Expected<std::unique_ptr<comm::Communicator>> made =
         comm::connectMpi(placed, limits);
     if (!made)
       return made.status();
-    localRank = placed.localRank.value();
+    rankOnMachine = placed.localRank.value();
     communicators.push_back(made.take());
   } else {
-    communicators = comm::makeInprocJob(shape.ranks, limits);
+    communicators = comm::makeInprocJob(config.shape().ranks, limits);
   }
   return {};
 }
 
-/// Returns the GPU of a rank. Ranks on one machine share its GPUs by their
-/// order there.
-int64_t PipelineSession::gpuOf(int64_t rank) const {
-  return severalProcesses ? localRank : rank;
-}
-
-Expected<NcclFinding> PipelineSession::findNccl(int64_t rank) {
+Expected<NcclFinding> SessionLinks::findNccl(int64_t rank) {
   NcclFinding found;
-  found.hasStage = stageOf(plan.ranks[size_t(rank)]).has_value();
+  found.hasStage = stageOf(config.plan().ranks[size_t(rank)]).has_value();
   if (!found.hasStage)
     return found;
   Expected<std::shared_ptr<cuda::Device>> gpu = engine.gpu(gpuOf(rank));
@@ -60,14 +54,15 @@ Expected<NcclFinding> PipelineSession::findNccl(int64_t rank) {
   return found;
 }
 
-bool PipelineSession::hasGroups() const {
-  return std::ranges::any_of(
-      plan.stages, [](const PlanStage &stage) { return stage.members() > 1; });
+bool SessionLinks::hasGroups() const {
+  return std::ranges::any_of(config.plan().stages, [](const PlanStage &stage) {
+    return stage.members() > 1;
+  });
 }
 
 /// Returns why NCCL cannot be used between the stages' GPUs, or ""; the same on
 /// all ranks.
-Expected<std::string> PipelineSession::findObstacle() {
+Expected<std::string> SessionLinks::findObstacle() {
   std::vector<NcclFinding> all;
   for (const std::unique_ptr<comm::Communicator> &each : communicators) {
     Expected<NcclFinding> found = findNccl(each->rank());
@@ -75,27 +70,25 @@ Expected<std::string> PipelineSession::findObstacle() {
       return found.status();
     all.push_back(found.take());
   }
-  return severalProcesses ? agreeOnNccl(*communicators.front(), all.front())
-                          : ncclObstacle(all);
+  return isJob ? agreeOnNccl(*communicators.front(), all.front())
+               : ncclObstacle(all);
 }
 
 /// Returns why rows do not travel by NCCL even if it can be used, or "".
-std::string PipelineSession::findRowObstacle() const {
-  if (emulation)
+std::string SessionLinks::findRowObstacle() const {
+  if (config.emulation())
     return "the links of --emulate are the hosts'";
-  if (options.activations != ActivationFormat::F32)
+  if (config.options().activations != ActivationFormat::F32)
     return "--activations has another format than f32";
   return {};
 }
 
-/// Chooses how rows travel between the stages and connects the members of
-/// groups, in agreement with all ranks.
-Status PipelineSession::settleTransport() {
-  const bool asked = options.transport == TransportOption::Nccl;
+Status SessionLinks::settleTransport() {
+  const bool asked = config.options().transport == TransportOption::Nccl;
   if (asked && !*engine.usesGpu())
     return failure("--transport nccl: it is for GPUs, and the CPU is used");
-  const bool rowsTravel =
-      plan.stages.size() > 1 && options.transport != TransportOption::Host;
+  const bool rowsTravel = config.plan().stages.size() > 1 &&
+                          config.options().transport != TransportOption::Host;
   if (!*engine.usesGpu() || (!rowsTravel && !hasGroups()))
     return {};
   std::string obstacle = findRowObstacle();
@@ -113,24 +106,25 @@ Status PipelineSession::settleTransport() {
   if (asked && !obstacle.empty())
     return failure("--transport nccl: ", obstacle);
   rowsByNccl = obstacle.empty();
-  if (isHead() && !rowsByNccl)
+  if (ownRank == 0 && !rowsByNccl)
     writeNote("rows travel between stages through the host: " + obstacle);
   return {};
 }
 
 /// Connects the ranks of this process with the other members of their groups.
-void PipelineSession::joinGroups() {
+void SessionLinks::joinGroups() {
   for (size_t end = 0; end < communicators.size(); ++end) {
     comm::Communicator &communicator = *communicators[end];
     std::optional<RankRole> stage =
-        stageOf(plan.ranks[size_t(communicator.rank())]);
-    if (stage && plan.stages[size_t(stage->stage)].members() > 1)
-      groups.try_emplace(end, communicator, plan.ranksOf(stage->stage));
+        stageOf(config.plan().ranks[size_t(communicator.rank())]);
+    if (stage && config.plan().stages[size_t(stage->stage)].members() > 1)
+      groups.try_emplace(end, communicator,
+                         config.plan().ranksOf(stage->stage));
   }
 }
 
-/// Connects groups of GPUs; see connectGpus().
-Status PipelineSession::connectGroups() {
+/// Connects the GPUs of groups.
+Status SessionLinks::connectGroups() {
   std::vector<GpuGroupMember> members;
   for (auto &[end, group] : groups) {
     comm::Communicator *communicator = communicators[end].get();
@@ -143,23 +137,22 @@ Status PipelineSession::connectGroups() {
   SLUICE_RETURN_IF_ERROR(connectGpuGroups(members, nccl));
   for (size_t i = 0; auto &[end, group] : groups)
     group.gpus = std::move(members[i++].gpus);
-  if (isHead() && hasGroups())
+  if (ownRank == 0 && hasGroups())
     writeNote("GPUs of a group meet by NCCL");
   return {};
 }
 
-/// Connects GPUs. Must be called before programs are loaded, which use the
-/// remaining memory.
-Status PipelineSession::connectGpus() {
+/// Connects the GPUs between which rows travel.
+Status SessionLinks::connectGpus() {
   comm::NcclOptions wanted;
-  wanted.capacity = settings.channelFrames;
-  for (size_t stage = 1; stage < shape.stageRanks.size(); ++stage)
-    wanted.ways.push_back(
-        {shape.stageRanks[stage - 1], shape.stageRanks[stage]});
+  wanted.capacity = config.settings().channelFrames;
+  for (size_t stage = 1; stage < config.shape().stageRanks.size(); ++stage)
+    wanted.ways.push_back({config.shape().stageRanks[stage - 1],
+                           config.shape().stageRanks[stage]});
   std::vector<cuda::Device *> devices;
   for (const std::unique_ptr<comm::Communicator> &each : communicators) {
     devices.push_back(nullptr);
-    if (!stageOf(plan.ranks[size_t(each->rank())]))
+    if (!stageOf(config.plan().ranks[size_t(each->rank())]))
       continue;
     Expected<std::shared_ptr<cuda::Device>> gpu =
         engine.gpu(gpuOf(each->rank()));
@@ -169,23 +162,43 @@ Status PipelineSession::connectGpus() {
   }
   SLUICE_RETURN_IF_ERROR(
       connectByNccl(communicators, nccl, devices, wanted,
-                    settings.limits(shape).stage().rows * shape.hiddenSize *
+                    config.limits().stage().rows * config.shape().hiddenSize *
                         int64_t(sizeof(float))));
-  if (isHead())
+  if (ownRank == 0)
     writeNote("rows travel between stages by NCCL, from GPU to GPU");
   return {};
 }
 
-void PipelineSession::emulateLinks() {
+void SessionLinks::emulate() {
+  const pipeline::Emulation *emulation = config.emulation();
   if (!emulation)
     return;
   std::vector<comm::EmulatedLink> links;
-  for (int64_t from = 0; from < shape.ranks; ++from)
-    for (int64_t to = 0; to < shape.ranks; ++to) {
+  for (int64_t from = 0; from < config.shape().ranks; ++from)
+    for (int64_t to = 0; to < config.shape().ranks; ++to) {
       const cluster::Link &link = emulation->link(from, to);
       links.push_back(
           {cluster::toTime(link.latencySeconds), link.bytesPerSecond});
     }
   for (std::unique_ptr<comm::Communicator> &each : communicators)
-    each = comm::emulateLinks(std::move(each), links, settings.channelFrames);
+    each = comm::emulateLinks(std::move(each), links,
+                              config.settings().channelFrames);
+}
+
+Status SessionLinks::connectDevices() {
+  if (rowsByNccl)
+    SLUICE_RETURN_IF_ERROR(connectGpus());
+  joinGroups();
+  return *engine.usesGpu() ? connectGroups() : Status();
+}
+
+GroupLinks *SessionLinks::groupOf(size_t end) {
+  auto found = groups.find(end);
+  return found == groups.end() ? nullptr : &found->second;
+}
+
+comm::NcclCommunicator *SessionLinks::deviceRowsOf(size_t end) const {
+  return rowsByNccl
+             ? static_cast<comm::NcclCommunicator *>(communicators[end].get())
+             : nullptr;
 }

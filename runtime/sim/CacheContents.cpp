@@ -7,7 +7,7 @@
 
 #include "runtime/sim/CacheContents.h"
 
-#include "runtime/sim/Oracle.h"
+#include "runtime/oracle/Oracle.h"
 
 #include <algorithm>
 

@@ -8,8 +8,8 @@
 #ifndef SLUICE_RUNTIME_SIM_EXPECTATION_H
 #define SLUICE_RUNTIME_SIM_EXPECTATION_H
 
+#include "runtime/oracle/Oracle.h"
 #include "runtime/sim/HeadActor.h"
-#include "runtime/sim/Oracle.h"
 
 namespace sluice::sim {
 

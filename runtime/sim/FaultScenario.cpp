@@ -59,8 +59,8 @@ static void addSpeculation(SimulationConfig &config, FaultRandom &random) {
   config.acceptance = random.chance(0.2)
                           ? static_cast<double>(random.between(0, 1))
                           : random.uniform();
-  config.confidence =
-      random.chance(0.7) ? Confidence::Calibrated : Confidence::Uninformative;
+  config.confidence = random.chance(0.7) ? OracleConfidence::Calibrated
+                                         : OracleConfidence::Uninformative;
 }
 
 /// Chooses the limits for which many requests compete.

@@ -20,8 +20,8 @@
 #define SLUICE_RUNTIME_SIM_SIMULATION_H
 
 #include "runtime/core/PipelineLimits.h"
+#include "runtime/oracle/Oracle.h"
 #include "runtime/sim/HeadActor.h"
-#include "runtime/sim/Oracle.h"
 #include "runtime/sim/SimLink.h"
 #include "runtime/sim/Worker.h"
 
@@ -67,7 +67,7 @@ struct SimulationConfig {
   /// The target's answers, if they are prescribed.
   std::vector<int32_t> outputs;
   double acceptance = 0;
-  Confidence confidence = Confidence::Calibrated;
+  OracleConfidence confidence = OracleConfidence::Calibrated;
 
   std::vector<SimRequest> requests;
 

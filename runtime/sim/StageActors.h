@@ -14,7 +14,7 @@
 #ifndef SLUICE_RUNTIME_SIM_STAGEACTORS_H
 #define SLUICE_RUNTIME_SIM_STAGEACTORS_H
 
-#include "runtime/sim/Oracle.h"
+#include "runtime/oracle/Oracle.h"
 #include "runtime/sim/Worker.h"
 
 #include <deque>

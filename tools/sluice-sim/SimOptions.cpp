@@ -222,11 +222,11 @@ void addSpeculation(CLI::App &app, SimOptions &options) {
       ->check(within(0.0, 1.0))
       ->capture_default_str()
       ->group(group);
-  addChoice<sim::Confidence>(
+  addChoice<OracleConfidence>(
       app, "--confidence",
-      {{"calibrated", sim::Confidence::Calibrated},
-       {"uninformative", sim::Confidence::Uninformative}},
-      [&](sim::Confidence kind) { options.confidence = kind; },
+      {{"calibrated", OracleConfidence::Calibrated},
+       {"uninformative", OracleConfidence::Uninformative}},
+      [&](OracleConfidence kind) { options.confidence = kind; },
       "What the draft says of its candidates: the chance that they are right, "
       "or halves whatever they are; default: calibrated")
       ->group(group);

@@ -32,7 +32,7 @@ struct SimOptions {
   std::optional<SpeculationMode> mode;
   SpeculationOptions speculation;
   double acceptance = 0.8;
-  sim::Confidence confidence = sim::Confidence::Calibrated;
+  OracleConfidence confidence = OracleConfidence::Calibrated;
   std::vector<int32_t> outputs; ///< the target's first tokens, if given
   bool fuse = true;
   double headMicros = 20;

@@ -37,7 +37,7 @@ SimulationConfig wrongGuesses() {
   config.head.prefillRows = 32;
   config.acceptance = 0;
   // The policy must not find that out.
-  config.confidence = Confidence::Uninformative;
+  config.confidence = OracleConfidence::Uninformative;
   config.speculation.width = 2;
   SimRequest request;
   request.asked.spec.prompt = {1, 2, 3, 4};

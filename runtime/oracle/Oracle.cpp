@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/sim/Oracle.h"
+#include "runtime/oracle/Oracle.h"
 
 #include "runtime/core/Random.h"
 
@@ -13,7 +13,6 @@
 #include <cmath>
 
 using namespace sluice;
-using namespace sluice::sim;
 
 /// One round of SplitMix64 (Steele, Lea, Flood, OOPSLA'14).
 static uint64_t mix(uint64_t x) {
@@ -68,7 +67,7 @@ void OracleDraft::guess(PathKey path, int32_t truth, int64_t count,
     double upTo = hitRate(i + 1);
     bool right = before <= drawn && drawn < upTo;
     auto wrong = static_cast<int32_t>((truth + 1 + i) % vocabulary);
-    float sure = confidence == Confidence::Calibrated
+    float sure = confidence == OracleConfidence::Calibrated
                      ? static_cast<float>(upTo - before)
                      : std::ldexp(1.0f, -static_cast<int>(i) - 1);
     candidates.push_back({right ? truth : wrong, sure});

@@ -5,13 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/sim/Oracle.h"
+#include "runtime/oracle/Oracle.h"
 
 #include <gtest/gtest.h>
 #include <set>
 
 using namespace sluice;
-using namespace sluice::sim;
 
 namespace {
 
@@ -44,7 +43,7 @@ TEST(OracleTargetTest, AGivenListComesFirst) {
 /// Returns how often one of the first `count` candidates is right.
 double measuredRate(double acceptance, int64_t count) {
   OracleTarget target(3, 500);
-  OracleDraft draft(9, 500, acceptance, Confidence::Calibrated);
+  OracleDraft draft(9, 500, acceptance, OracleConfidence::Calibrated);
   std::vector<Candidate> candidates;
   constexpr int places = 20000;
   int hits = 0;
@@ -65,7 +64,7 @@ double measuredRate(double acceptance, int64_t count) {
 }
 
 TEST(OracleDraftTest, HitRatesAreThoseOfTheDemoPair) {
-  OracleDraft draft(1, 500, 0.64, Confidence::Calibrated);
+  OracleDraft draft(1, 500, 0.64, OracleConfidence::Calibrated);
   EXPECT_NEAR(draft.hitRate(1), 0.64, 1e-12);
   EXPECT_NEAR(draft.hitRate(8), 0.95, 0.001);
   EXPECT_NEAR(measuredRate(0.64, 1), 0.64, 0.01);
@@ -78,7 +77,7 @@ TEST(OracleDraftTest, TheEndsAreExact) {
 }
 
 TEST(OracleDraftTest, AsksInAnyOrderGetTheSameAnswers) {
-  OracleDraft draft(1, 100, 0.5, Confidence::Calibrated);
+  OracleDraft draft(1, 100, 0.5, OracleConfidence::Calibrated);
   PathKey path(77);
   std::vector<Candidate> first, again, other;
   draft.guess(path, 42, 4, first);
@@ -96,7 +95,8 @@ TEST(OracleDraftTest, AsksInAnyOrderGetTheSameAnswers) {
 }
 
 TEST(OracleDraftTest, ConfidencesFall) {
-  for (Confidence kind : {Confidence::Calibrated, Confidence::Uninformative}) {
+  for (OracleConfidence kind :
+       {OracleConfidence::Calibrated, OracleConfidence::Uninformative}) {
     OracleDraft draft(1, 100, 0.3, kind);
     std::vector<Candidate> candidates;
     draft.guess(PathKey(5), 1, 8, candidates);
@@ -108,7 +108,7 @@ TEST(OracleDraftTest, ConfidencesFall) {
       }
     }
     EXPECT_LE(sum, 1);
-    if (kind == Confidence::Calibrated)
+    if (kind == OracleConfidence::Calibrated)
       EXPECT_NEAR(sum, draft.hitRate(8), 1e-5);
     else
       EXPECT_EQ(candidates[0].confidence, 0.5f);
@@ -116,7 +116,7 @@ TEST(OracleDraftTest, ConfidencesFall) {
 }
 
 TEST(OracleDraftTest, ASmallVocabularyGivesFewerCandidates) {
-  OracleDraft draft(1, 3, 0.5, Confidence::Calibrated);
+  OracleDraft draft(1, 3, 0.5, OracleConfidence::Calibrated);
   std::vector<Candidate> candidates;
   draft.guess(PathKey(5), 1, 8, candidates);
   EXPECT_EQ(candidates.size(), 3u);

@@ -5,17 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/pipeline/OracleGuesser.h"
+#include "runtime/app/OracleGuesser.h"
 
 #include <algorithm>
 
 using namespace sluice;
-using namespace sluice::pipeline;
+using namespace sluice::app;
 
 Status OracleGuesser::guess(Stage &stage, int64_t row, std::span<const float>,
                             std::vector<Candidate> &candidates) {
   std::span<const int32_t> output = stage.outputOf(row);
-  sim::PathKey path = target.begin(stage.promptOf(row));
+  PathKey path = target.begin(stage.promptOf(row));
   path.add(output);
   // After a wrong guess there is no true text; the target still says something.
   bool onPath = output.size() < truth.size() &&

@@ -17,8 +17,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_RUNTIME_SIM_ORACLE_H
-#define SLUICE_RUNTIME_SIM_ORACLE_H
+#ifndef SLUICE_RUNTIME_ORACLE_ORACLE_H
+#define SLUICE_RUNTIME_ORACLE_ORACLE_H
 
 #include "runtime/core/Rows.h"
 
@@ -26,7 +26,7 @@
 #include <span>
 #include <vector>
 
-namespace sluice::sim {
+namespace sluice {
 
 /// A hash of the tokens from a request's start up to a row.
 class PathKey {
@@ -64,7 +64,7 @@ private:
 };
 
 /// How the draft's confidences relate to its hit rates.
-enum class Confidence : uint8_t {
+enum class OracleConfidence : uint8_t {
   /// A candidate's confidence is the chance that it is right.
   Calibrated,
   /// The confidence halves from candidate to candidate, whatever the
@@ -77,7 +77,7 @@ class OracleDraft {
 public:
   /// `acceptance` is in [0, 1].
   OracleDraft(uint64_t seed, int32_t vocabulary, double acceptance,
-              Confidence confidence)
+              OracleConfidence confidence)
       : seed(seed), vocabulary(vocabulary), acceptance(acceptance),
         confidence(confidence) {}
 
@@ -96,9 +96,9 @@ private:
   uint64_t seed;
   int32_t vocabulary;
   double acceptance;
-  Confidence confidence;
+  OracleConfidence confidence;
 };
 
-} // namespace sluice::sim
+} // namespace sluice
 
-#endif // SLUICE_RUNTIME_SIM_ORACLE_H
+#endif // SLUICE_RUNTIME_ORACLE_ORACLE_H

@@ -10,36 +10,36 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_RUNTIME_PIPELINE_ORACLEGUESSER_H
-#define SLUICE_RUNTIME_PIPELINE_ORACLEGUESSER_H
+#ifndef SLUICE_RUNTIME_APP_ORACLEGUESSER_H
+#define SLUICE_RUNTIME_APP_ORACLEGUESSER_H
 
+#include "runtime/oracle/Oracle.h"
 #include "runtime/pipeline/StepOutput.h"
-#include "runtime/sim/Oracle.h"
 
-namespace sluice::pipeline {
+namespace sluice::app {
 
 /// Guesses for one request whose output is `truth`. A guess depends only on the
 /// tokens before it and the seed, so every schedule, and the simulator, sees
 /// the same draft.
-class OracleGuesser final : public Guesser {
+class OracleGuesser final : public pipeline::Guesser {
 public:
   OracleGuesser(uint64_t seed, int64_t vocabSize, double acceptance,
                 int64_t count, std::vector<int32_t> truth)
       : target(seed, int32_t(vocabSize), truth),
         draft(seed, int32_t(vocabSize), acceptance,
-              sim::Confidence::Calibrated),
+              OracleConfidence::Calibrated),
         truth(std::move(truth)), count(count) {}
 
   Status guess(Stage &stage, int64_t row, std::span<const float> logits,
                std::vector<Candidate> &candidates) override;
 
 private:
-  sim::OracleTarget target;
-  sim::OracleDraft draft;
+  OracleTarget target;
+  OracleDraft draft;
   std::vector<int32_t> truth;
   int64_t count;
 };
 
-} // namespace sluice::pipeline
+} // namespace sluice::app
 
-#endif // SLUICE_RUNTIME_PIPELINE_ORACLEGUESSER_H
+#endif // SLUICE_RUNTIME_APP_ORACLEGUESSER_H
