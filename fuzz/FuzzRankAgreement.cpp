@@ -7,12 +7,12 @@
 
 #include "ScriptedCommunicator.h"
 
-#include "runtime/app/RankAgreement.h"
+#include "runtime/engine/RankAgreement.h"
 
 #include <cstdlib>
 
 using namespace sluice;
-using namespace sluice::app;
+using namespace sluice::engine;
 using namespace sluice::fuzz;
 
 static void expectOneLine(const std::string &text) {

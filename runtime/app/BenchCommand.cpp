@@ -14,6 +14,7 @@
 
 using namespace sluice;
 using namespace sluice::app;
+using namespace sluice::engine;
 
 namespace {
 

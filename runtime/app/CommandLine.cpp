@@ -7,6 +7,8 @@
 
 #include "runtime/app/CommandLine.h"
 
+#include "runtime/app/PipelineFlags.h"
+#include "runtime/app/ServingFlags.h"
 #include "runtime/app/TokenList.h"
 #include "runtime/base/HelpFormatter.h"
 #include "runtime/base/OptionChecks.h"
@@ -20,6 +22,7 @@
 
 using namespace sluice;
 using namespace sluice::app;
+using namespace sluice::engine;
 
 namespace {
 

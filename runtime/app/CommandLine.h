@@ -8,14 +8,13 @@
 #ifndef SLUICE_RUNTIME_APP_COMMANDLINE_H
 #define SLUICE_RUNTIME_APP_COMMANDLINE_H
 
-#include "runtime/app/CacheStorage.h"
-#include "runtime/app/PipelineOptions.h"
-#include "runtime/app/ServingOptions.h"
 #include "runtime/base/ParseArguments.h"
 #include "runtime/bench/BenchOptions.h"
 #include "runtime/core/SamplingParams.h"
 #include "runtime/core/Speculation.h"
-#include "runtime/device/cpu/CorePlan.h"
+#include "runtime/engine/EngineOptions.h"
+#include "runtime/engine/PipelineOptions.h"
+#include "runtime/engine/ServingOptions.h"
 #include "runtime/serve/ServeOptions.h"
 
 #include <optional>
@@ -24,35 +23,6 @@
 #include <vector>
 
 namespace sluice::app {
-
-/// The device that computes the model.
-enum class DeviceOption : uint8_t {
-  Auto, // a GPU if there is one and the executable has code for it
-  Cpu,
-  Cuda
-};
-
-/// When weights are checked against their digests.
-enum class VerifyOption : uint8_t {
-  Background, // beside the steps
-  Full,       // before the first step
-  Off
-};
-
-/// How to load and run the model.
-struct EngineOptions {
-  int64_t threads = 0; // 0: the CPU's cores
-  cpu::Pinning pinning = cpu::Pinning::Auto;
-  int64_t contextLength = 0;  // 0: the model's
-  int64_t prefillChunk = 512; // rows of a step while the prompt is computed
-  int64_t batchMates = 0;     // other sequences in every step
-  DeviceOption device = DeviceOption::Auto;
-  CacheType cacheType = CacheType::Default;
-  bool fastMathBatch = false; // see cuda::CudaExecutorLimits
-  std::string modelDir;
-  VerifyOption verify = VerifyOption::Background;
-  std::optional<uint64_t> randomWeights; // seed; needs no files of the model
-};
 
 /// The source of the prompt.
 struct PromptOptions {
@@ -63,8 +33,8 @@ struct PromptOptions {
 };
 
 struct GenerateOptions {
-  EngineOptions engine;
-  PipelineOptions pipeline;
+  engine::EngineOptions engine;
+  engine::PipelineOptions pipeline;
   PromptOptions prompt;
   int64_t predict = 128; // -1: until the context is full
   SamplingParams sampling;
@@ -78,13 +48,14 @@ struct GenerateOptions {
 };
 
 struct ScoreOptions {
-  EngineOptions engine;
+  engine::EngineOptions engine;
   PromptOptions prompt;
   bool json = false;
 };
 
 struct StepsOptions {
-  EngineOptions engine; // contextLength: positions that each row attends to
+  engine::EngineOptions
+      engine; // contextLength: positions that each row attends to
   /// Ascending, from 1 on.
   std::vector<int64_t> rows{StepTimes::rowCounts.begin(),
                             StepTimes::rowCounts.end()};
@@ -93,21 +64,21 @@ struct StepsOptions {
 };
 
 struct InfoOptions {
-  EngineOptions engine;
+  engine::EngineOptions engine;
   bool json = false;
 };
 
 struct ServeCommandOptions {
-  EngineOptions engine;
-  PipelineOptions pipeline;
-  ServingOptions serving;
+  engine::EngineOptions engine;
+  engine::PipelineOptions pipeline;
+  engine::ServingOptions serving;
   serve::ServeOptions server;
 };
 
 struct BenchCommandOptions {
-  EngineOptions engine;
-  PipelineOptions pipeline;
-  ServingOptions serving;
+  engine::EngineOptions engine;
+  engine::PipelineOptions pipeline;
+  engine::ServingOptions serving;
   bench::BenchOptions bench;
 };
 

@@ -8,7 +8,8 @@
 #ifndef SLUICE_RUNTIME_APP_COMMANDPROMPT_H
 #define SLUICE_RUNTIME_APP_COMMANDPROMPT_H
 
-#include "runtime/app/Engine.h"
+#include "runtime/app/CommandLine.h"
+#include "runtime/engine/Engine.h"
 
 #include <vector>
 
@@ -18,8 +19,9 @@ namespace sluice::app {
 /// tokens that the tokenizer puts around texts. Fails if there are no tokens,
 /// an id is outside of the vocabulary, the context has too little room, a file
 /// cannot be read, or there is a text but no tokenizer.
-Expected<std::vector<int32_t>>
-readPrompt(const PromptOptions &options, const Engine &engine, bool addSpecial);
+Expected<std::vector<int32_t>> readPrompt(const PromptOptions &options,
+                                          const engine::Engine &engine,
+                                          bool addSpecial);
 
 } // namespace sluice::app
 

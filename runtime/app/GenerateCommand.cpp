@@ -10,17 +10,19 @@
 #include "runtime/app/Commands.h"
 #include "runtime/app/GenerationJson.h"
 #include "runtime/app/Generator.h"
-#include "runtime/app/InlineModel.h"
 #include "runtime/app/JobLaunch.h"
-#include "runtime/app/PipelineSession.h"
+#include "runtime/app/PipelineReport.h"
 #include "runtime/base/Interrupt.h"
 #include "runtime/base/StandardOutput.h"
+#include "runtime/engine/InlineModel.h"
+#include "runtime/engine/PipelineSession.h"
 #include "runtime/text/JsonWriter.h"
 
 #include <cstdio>
 
 using namespace sluice;
 using namespace sluice::app;
+using namespace sluice::engine;
 
 using pipeline::PipelineOutcome;
 

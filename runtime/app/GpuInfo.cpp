@@ -7,14 +7,15 @@
 
 #include "runtime/app/GpuInfo.h"
 
-#include "runtime/app/RowTransport.h"
 #include "runtime/device/cuda/driver/FatBinary.h"
+#include "runtime/engine/RowTransport.h"
 
 #include <algorithm>
 #include <cstdio>
 
 using namespace sluice;
 using namespace sluice::app;
+using namespace sluice::engine;
 
 Expected<std::optional<GpuInfo>> app::gatherGpuInfo(
     const ProgramImage &image, const ExecutableDescriptor &executable,

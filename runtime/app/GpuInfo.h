@@ -8,7 +8,7 @@
 #ifndef SLUICE_RUNTIME_APP_GPUINFO_H
 #define SLUICE_RUNTIME_APP_GPUINFO_H
 
-#include "runtime/app/Engine.h"
+#include "runtime/engine/Engine.h"
 #include "runtime/text/JsonWriter.h"
 
 namespace sluice::app {
@@ -31,9 +31,9 @@ struct GpuInfo {
 
 /// Returns the facts; nullopt if there is no code for a GPU. `limits` are those
 /// of a step and its cache. Fails if a program is inconsistent.
-Expected<std::optional<GpuInfo>>
-gatherGpuInfo(const ProgramImage &image, const ExecutableDescriptor &executable,
-              const EngineOptions &options, const device::StepLimits &limits);
+Expected<std::optional<GpuInfo>> gatherGpuInfo(
+    const engine::ProgramImage &image, const ExecutableDescriptor &executable,
+    const engine::EngineOptions &options, const device::StepLimits &limits);
 
 /// Writes the member "gpu".
 void writeGpuInfo(text::JsonWriter &json, const GpuInfo &info);

@@ -18,6 +18,7 @@
 
 using namespace sluice;
 using namespace sluice::app;
+using namespace sluice::engine;
 
 namespace {
 

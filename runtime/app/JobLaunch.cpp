@@ -9,12 +9,14 @@
 
 #include "runtime/app/Commands.h"
 #include "runtime/base/Guarded.h"
+#include "runtime/base/StandardOutput.h"
 
 #include <chrono>
 #include <thread>
 
 using namespace sluice;
 using namespace sluice::app;
+using namespace sluice::engine;
 
 /// Time for rank 0 to report an error. Launchers end all ranks as soon as one
 /// of them fails, so the others wait; once rank 0 has failed, launchers end the
@@ -53,8 +55,9 @@ static int breakOff(PipelineSession &session, const Status &failed,
   if (session.isHead())
     code = explainFailure(reason);
   else
-    complain(reason.message()); // also for a signal that the user did not send
-  session.abort(failed);        // abort() names this rank itself
+    writeError(
+        reason.message()); // also for a signal that the user did not send
+  session.abort(failed);   // abort() names this rank itself
   return code;
 }
 

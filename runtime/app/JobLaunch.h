@@ -13,7 +13,7 @@
 #ifndef SLUICE_RUNTIME_APP_JOBLAUNCH_H
 #define SLUICE_RUNTIME_APP_JOBLAUNCH_H
 
-#include "runtime/app/PipelineSession.h"
+#include "runtime/engine/PipelineSession.h"
 
 #include <functional>
 
@@ -21,21 +21,23 @@ namespace sluice::app {
 
 /// A process and its place in a job.
 struct Job {
-  std::optional<comm::MpiLaunch> launch; ///< nullopt: a single process
-  std::unique_ptr<Engine> engine;        ///< not loaded yet
+  std::optional<comm::MpiLaunch> launch;  ///< nullopt: a single process
+  std::unique_ptr<engine::Engine> engine; ///< not loaded yet
 
   /// Returns whether this process has rank 0.
   bool isHead() const { return !launch || launch->rank == 0; }
 };
 
 /// Fails if MPI's environment is wrong, or as Engine::create() does.
-Expected<Job> beginJob(const ProgramImage &image, const EngineOptions &options);
+Expected<Job> beginJob(const engine::ProgramImage &image,
+                       const engine::EngineOptions &options);
 
 /// Checks the command line against the executable and the job; the result is
 /// the same on all ranks. Fails if MPI has started another number of ranks than
 /// the plan has, or started them in the wrong places, or as
 /// Engine::checkOptions() does.
-Status checkUse(const Engine &engine, const PipelineOptions &options,
+Status checkUse(const engine::Engine &engine,
+                const engine::PipelineOptions &options,
                 const std::optional<comm::MpiLaunch> &launch);
 
 /// Reports an error that all ranks find by themselves: rank 0 returns it, and
@@ -51,9 +53,9 @@ Status ofRank(const Status &reason,
 /// yet open. Returns the exit status. An error of `run` is explained, and ends
 /// the job on all ranks.
 Expected<int>
-runOnRanks(Engine &engine, const PipelineOptions &options,
+runOnRanks(engine::Engine &engine, const engine::PipelineOptions &options,
            const std::optional<comm::MpiLaunch> &launch,
-           const std::function<Expected<int>(PipelineSession &)> &run);
+           const std::function<Expected<int>(engine::PipelineSession &)> &run);
 
 } // namespace sluice::app
 

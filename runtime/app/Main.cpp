@@ -61,7 +61,7 @@ void say(const char *text) {
 } // namespace
 
 int main(int argc, char **argv) {
-  app::ProgramImage image;
+  engine::ProgramImage image;
   image.descriptor = {sluice_program_descriptor,
                       sluice_program_descriptor_size};
   image.tokenizer = {

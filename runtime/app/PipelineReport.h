@@ -14,10 +14,8 @@
 
 #include "runtime/pipeline/ReportJson.h"
 #include "runtime/text/JsonWriter.h"
-#include "runtime/trace/TraceWriter.h"
 
 #include <string>
-#include <vector>
 
 namespace sluice::app {
 
@@ -27,12 +25,6 @@ void writePipelineReport(text::JsonWriter &json,
 
 /// Returns one line: "speculation: 312 guesses, 198 accepted (63.5 %), ...".
 std::string describeSpeculation(const pipeline::PipelineOutcome &outcome);
-
-/// Writes all events, with messages as spans, and ends the file; reports
-/// missing events on stderr. `names[r]` describes rank r. Modifies the events.
-Status writeTrace(trace::TraceWriter &writer,
-                  std::vector<pipeline::RankReport> &ranks,
-                  const std::vector<std::string> &names);
 
 } // namespace sluice::app
 

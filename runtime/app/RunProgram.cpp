@@ -21,17 +21,9 @@
 
 using namespace sluice;
 using namespace sluice::app;
+using namespace sluice::engine;
 
 namespace {
-
-/// Replaces control characters, so that a message that quotes user's text stays
-/// on one line.
-std::string oneLine(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(),
-      [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
-  return text;
-}
 
 Expected<int> runCommand(const ProgramImage &image, const Command &command,
                          std::chrono::steady_clock::time_point start) {
@@ -93,17 +85,12 @@ std::string app::versionText() {
          std::to_string(SLUICE_ABI_VERSION);
 }
 
-void app::complain(const std::string &message) {
-  writeNote(std::string(program_invocation_short_name) +
-            ": error: " + oneLine(message));
-}
-
 int app::explainFailure(const Status &reason) {
   if (interrupted()) {
     writeNote(std::string(program_invocation_short_name) + ": interrupted");
     return interruptedExitCode();
   }
-  complain(reason.message());
+  writeError(reason.message());
   return 1;
 }
 
@@ -115,9 +102,9 @@ static int runCommandLine(const ProgramImage &image, int argc,
     if (!speaksForItsJob())
       return exit->code;
     if (!exit->error.empty())
-      complain(exit->error);
+      writeError(exit->error);
     if (Status s = writeOutput(exit->output); !s.ok()) {
-      complain(s.message());
+      writeError(s.message());
       return 1;
     }
     return exit->code;

@@ -16,6 +16,7 @@
 
 using namespace sluice;
 using namespace sluice::app;
+using namespace sluice::engine;
 
 double Score::perplexity() const { return std::exp(meanNll); }
 

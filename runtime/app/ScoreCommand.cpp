@@ -7,12 +7,13 @@
 
 #include "runtime/app/CommandPrompt.h"
 #include "runtime/app/Commands.h"
-#include "runtime/app/InlineModel.h"
 #include "runtime/app/Score.h"
 #include "runtime/base/StandardOutput.h"
+#include "runtime/engine/InlineModel.h"
 
 using namespace sluice;
 using namespace sluice::app;
+using namespace sluice::engine;
 
 namespace {
 

@@ -7,10 +7,12 @@
 
 #include "runtime/base/StandardOutput.h"
 
-#include <cerrno>
+#include <algorithm>
+#include <cerrno> // program_invocation_short_name
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <string>
 #include <unistd.h>
 
 using namespace sluice;
@@ -39,4 +41,12 @@ void sluice::holdStandardDescriptors() {
 
 void sluice::writeNote(std::string_view line) {
   std::fprintf(stderr, "%.*s\n", int(line.size()), line.data());
+}
+
+void sluice::writeError(std::string_view message) {
+  std::string line = std::string(program_invocation_short_name) + ": error: ";
+  line += message;
+  std::ranges::replace_if(
+      line, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  writeNote(line);
 }

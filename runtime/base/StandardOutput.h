@@ -27,6 +27,10 @@ void holdStandardDescriptors();
 /// Writes one line to stderr; errors are ignored.
 void writeNote(std::string_view line);
 
+/// Writes "PROGRAM: error: MESSAGE" to stderr. Control characters become
+/// spaces, so that a message that quotes a user's text stays on one line.
+void writeError(std::string_view message);
+
 } // namespace sluice
 
 #endif // SLUICE_RUNTIME_BASE_STANDARDOUTPUT_H

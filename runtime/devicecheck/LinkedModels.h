@@ -15,8 +15,8 @@
 #ifndef SLUICE_RUNTIME_DEVICECHECK_LINKEDMODELS_H
 #define SLUICE_RUNTIME_DEVICECHECK_LINKEDMODELS_H
 
-#include "runtime/app/Engine.h"
 #include "runtime/device/cuda/emulator/EmulatedABI.h"
+#include "runtime/engine/Engine.h"
 
 #include <string_view>
 
@@ -26,10 +26,10 @@ namespace sluice::devicecheck {
 struct LinkedModel {
   std::string_view name;
   /// The image for the device that the program was built for.
-  app::ProgramImage image;
+  engine::ProgramImage image;
   /// The image for the emulator, with which the device is compared; without
   /// programs if the model was linked without them.
-  app::ProgramImage emulated;
+  engine::ProgramImage emulated;
 
   bool canBeEmulated() const { return !emulated.descriptor.empty(); }
 };
@@ -69,7 +69,7 @@ Expected<const LinkedModel *> findModel(std::string_view name);
         &prefix##_sluice_program_emulated_table_size                           \
             ? prefix##_sluice_program_emulated_table_size                      \
             : 0};                                                              \
-    sluice::app::ProgramImage image;                                           \
+    sluice::engine::ProgramImage image;                                        \
     image.descriptor = {prefix##_sluice_program_descriptor,                    \
                         prefix##_sluice_program_descriptor_size};              \
     image.tokenizer = {                                                        \

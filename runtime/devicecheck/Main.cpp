@@ -150,7 +150,7 @@ int runModel(const Arguments &given) {
   Expected<const LinkedModel *> model = findModel(given.rest[0]);
   if (!model)
     return complain(model.status());
-  app::ProgramImage image = (*model)->image;
+  engine::ProgramImage image = (*model)->image;
   image.executable = std::string((*model)->name);
   return endWith(app::runProgram(image, static_cast<int>(given.rest.size()),
                                  given.rest.data()));

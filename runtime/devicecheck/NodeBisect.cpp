@@ -65,7 +65,7 @@ struct Side {
   /// With `oneTask`, nodes compute one task of the plan each. A kernel's
   /// results are then compared before they are rounded to operands, in which
   /// small differences grow.
-  static Expected<Side> make(const app::ProgramImage &image,
+  static Expected<Side> make(const engine::ProgramImage &image,
                              std::shared_ptr<Device> device, bool oneTask) {
     Side side;
     side.device = std::move(device);

@@ -28,7 +28,7 @@ StepBed::StepBed(const BedLimits &limits, CachePages pages)
     : pages(std::move(pages)), batch(limits.rows, limits.outputs) {}
 
 Expected<std::unique_ptr<StepBed>>
-StepBed::make(const app::ProgramImage &image,
+StepBed::make(const engine::ProgramImage &image,
               std::shared_ptr<cuda::Device> device, const BedLimits &limits) {
   Expected<CachePages> pages = CachePages::create(
       {limits.pages, limits.sequences, limits.contextLength});
@@ -39,7 +39,7 @@ StepBed::make(const app::ProgramImage &image,
   return bed;
 }
 
-Status StepBed::load(const app::ProgramImage &image,
+Status StepBed::load(const engine::ProgramImage &image,
                      std::shared_ptr<cuda::Device> device,
                      const BedLimits &limits) {
   Expected<ExecutableDescriptor> parsed =
@@ -51,10 +51,10 @@ Status StepBed::load(const app::ProgramImage &image,
     return failure("the model is cut into ", described.plan.stages.size(),
                    " stages, and one is wanted");
   gpus.use(std::move(device));
-  app::GpuStageOptions options;
+  engine::GpuStageOptions options;
   options.image = image.cudaImage;
   options.randomSeed = seedOfWeights;
-  Expected<app::LocalStage> stage =
+  Expected<engine::LocalStage> stage =
       gpus.load(described, described.plan.stages[0].program, options, files);
   if (!stage)
     return stage.status();

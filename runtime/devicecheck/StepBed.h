@@ -16,8 +16,8 @@
 #ifndef SLUICE_RUNTIME_DEVICECHECK_STEPBED_H
 #define SLUICE_RUNTIME_DEVICECHECK_STEPBED_H
 
-#include "runtime/app/Engine.h"
 #include "runtime/device/cuda/CudaExecutor.h"
+#include "runtime/engine/Engine.h"
 
 #include <list>
 
@@ -38,7 +38,7 @@ public:
   /// Errors: the model is cut into stages, or has no code for a GPU; those of
   /// CudaExecutor::create().
   static Expected<std::unique_ptr<StepBed>>
-  make(const app::ProgramImage &image, std::shared_ptr<cuda::Device> device,
+  make(const engine::ProgramImage &image, std::shared_ptr<cuda::Device> device,
        const BedLimits &limits);
 
   /// Some new rows of a sequence in a step.
@@ -64,12 +64,12 @@ public:
 
 private:
   StepBed(const BedLimits &limits, CachePages pages);
-  Status load(const app::ProgramImage &image,
+  Status load(const engine::ProgramImage &image,
               std::shared_ptr<cuda::Device> device, const BedLimits &limits);
 
   std::list<MappedModelFiles> files;
   ExecutableDescriptor described;
-  app::GpuChoice gpus;
+  engine::GpuChoice gpus;
   std::unique_ptr<device::StepExecutor> held;
   cuda::CudaExecutor *computes = nullptr; ///< points to `held`
   CachePages pages;

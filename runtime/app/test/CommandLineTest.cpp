@@ -12,6 +12,7 @@
 
 using namespace sluice;
 using namespace sluice::app;
+using namespace sluice::engine;
 using testing::HasSubstr;
 using testing::Not;
 

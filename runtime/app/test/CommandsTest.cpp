@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/app/test/ProgramRun.h"
-#include "runtime/app/test/TestStages.h"
 #include "runtime/core/Speculation.h"
 #include "runtime/device/cpu/CorePlan.h"
+#include "runtime/engine/test/TestStages.h"
 
 #include <cmath>
 #include <gmock/gmock.h>

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/app/test/ProgramRun.h"
-#include "runtime/app/test/TestStages.h"
+#include "runtime/engine/test/TestStages.h"
 #include "runtime/program/PackedFileWriter.h"
 #include "runtime/text/Utf8.h"
 

@@ -13,7 +13,7 @@
 #ifndef SLUICE_RUNTIME_APP_TEST_TESTPIPELINE_H
 #define SLUICE_RUNTIME_APP_TEST_TESTPIPELINE_H
 
-#include "runtime/app/test/TestStages.h"
+#include "runtime/engine/test/TestStages.h"
 
 #include <fstream>
 #include <string>

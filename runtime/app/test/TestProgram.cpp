@@ -15,7 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/app/test/TestStages.h"
+#include "runtime/engine/test/TestStages.h"
 
 #include <climits>
 #include <cstdio>
