@@ -13,7 +13,7 @@
 
 #include "runtime/grammar/GrammarLimits.h"
 #include "runtime/grammar/GrammarTables.h"
-#include "runtime/grammar/SchemaDocument.h"
+#include "runtime/grammar/schema/SchemaDocument.h"
 #include "runtime/grammar/test/TestGrammars.h"
 
 #include <nlohmann/json.hpp>

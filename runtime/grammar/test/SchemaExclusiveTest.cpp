@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/grammar/SchemaValues.h"
+#include "runtime/grammar/schema/SchemaValues.h"
 #include "runtime/grammar/test/SchemaCheck.h"
 
 using namespace sluice;

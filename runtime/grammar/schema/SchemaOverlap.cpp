@@ -4,15 +4,10 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Decides, for oneOf, whether texts that are written for one schema can match
-// another, and whether any value can match two: the value of a oneOf must match
-// one of the schemas and no other.
-//
-//===----------------------------------------------------------------------===//
 
-#include "runtime/grammar/SchemaCompiler.h"
-#include "runtime/grammar/SchemaValues.h"
+#include "runtime/grammar/schema/SchemaOverlap.h"
+
+#include "runtime/grammar/schema/SchemaValues.h"
 
 #include <set>
 #include <unordered_set>
@@ -114,19 +109,19 @@ requiredByEither(const Constraints &a, const Constraints &b, WorkMeter &meter) {
 
 /// Returns whether the comparison holds between every choice of `a` and every
 /// choice of `b`; false if that is not certain.
-Expected<bool> SchemaCompiler::compareLeaves(const Conjunction &a,
-                                             const Conjunction &b, size_t depth,
-                                             Comparison comparison) {
+Expected<bool> SchemaOverlap::compareLeaves(const Conjunction &a,
+                                            const Conjunction &b, size_t depth,
+                                            Comparison comparison) {
   if (depth > maxNestedOverlap)
     return false;
-  Expected<ExpandedSchema> left = expand(a), right = expand(b);
+  Expected<ExpandedSchema> left = reader.expand(a), right = reader.expand(b);
   if (!left || !right)
     return left ? right.status() : left.status();
   if (left->never || right->never)
     return true;
   if (!left->choices.empty() || !right->choices.empty()) {
     bool splitLeft = !left->choices.empty();
-    auto ways = alternatives(splitLeft ? *left : *right);
+    auto ways = reader.alternatives(splitLeft ? *left : *right);
     if (!ways)
       return ways.status();
     for (const Conjunction &way : *ways) {
@@ -147,17 +142,14 @@ Expected<bool> SchemaCompiler::compareLeaves(const Conjunction &a,
   return (this->*comparison)(*one, *other, depth);
 }
 
-/// Returns whether no text that is written for `written` can match `other`;
-/// false if that is not certain.
-Expected<bool> SchemaCompiler::excludes(const Conjunction &written,
-                                        const Conjunction &other,
-                                        size_t depth) {
-  return compareLeaves(written, other, depth, &SchemaCompiler::leafExcludes);
+Expected<bool> SchemaOverlap::excludes(const Conjunction &written,
+                                       const Conjunction &other, size_t depth) {
+  return compareLeaves(written, other, depth, &SchemaOverlap::leafExcludes);
 }
 
-Expected<bool> SchemaCompiler::leafExcludes(const Constraints &written,
-                                            const Constraints &other,
-                                            size_t depth) {
+Expected<bool> SchemaOverlap::leafExcludes(const Constraints &written,
+                                           const Constraints &other,
+                                           size_t depth) {
   uint8_t common = typesThatAreWritten(written) & typesThatMatch(other);
   if (common == 0)
     return true;
@@ -172,16 +164,14 @@ Expected<bool> SchemaCompiler::leafExcludes(const Constraints &written,
   return objectExcludes(written, other, depth);
 }
 
-/// Returns whether no value matches both, written or not; false if that is not
-/// certain.
-Expected<bool> SchemaCompiler::keepApart(const Conjunction &a,
-                                         const Conjunction &b, size_t depth) {
-  return compareLeaves(a, b, depth, &SchemaCompiler::leavesKeepApart);
+Expected<bool> SchemaOverlap::keepApart(const Conjunction &a,
+                                        const Conjunction &b, size_t depth) {
+  return compareLeaves(a, b, depth, &SchemaOverlap::leavesKeepApart);
 }
 
-Expected<bool> SchemaCompiler::leavesKeepApart(const Constraints &a,
-                                               const Constraints &b,
-                                               size_t depth) {
+Expected<bool> SchemaOverlap::leavesKeepApart(const Constraints &a,
+                                              const Constraints &b,
+                                              size_t depth) {
   constexpr uint8_t simple = NumberTypes | StringType;
   uint8_t common = typesWithoutFormats(a) & typesWithoutFormats(b);
   bool hasFormat = a.hasFormat || b.hasFormat;
@@ -204,11 +194,11 @@ Expected<bool> SchemaCompiler::leavesKeepApart(const Constraints &a,
 }
 
 /// Returns whether a member that one of the two requires separates them.
-Expected<bool> SchemaCompiler::objectsKeepApart(const Constraints &a,
-                                                const Constraints &b,
-                                                size_t depth) {
+Expected<bool> SchemaOverlap::objectsKeepApart(const Constraints &a,
+                                               const Constraints &b,
+                                               size_t depth) {
   std::vector<std::string> names = requiredByEither(a, b, meter);
-  auto left = membersOf(a, names), right = membersOf(b, names);
+  auto left = reader.membersOf(a, names), right = reader.membersOf(b, names);
   if (!left || !right)
     return left ? right.status() : left.status();
   for (size_t i = 0; i < names.size(); ++i) {
@@ -219,10 +209,10 @@ Expected<bool> SchemaCompiler::objectsKeepApart(const Constraints &a,
   return false;
 }
 
-Expected<bool> SchemaCompiler::objectExcludes(const Constraints &written,
-                                              const Constraints &other,
-                                              size_t depth) {
-  auto members = readMembers(written);
+Expected<bool> SchemaOverlap::objectExcludes(const Constraints &written,
+                                             const Constraints &other,
+                                             size_t depth) {
+  auto members = reader.readMembers(written);
   if (!members)
     return members.status();
   Expected<bool> more = requiresMore(*members, other, meter);
@@ -233,7 +223,7 @@ Expected<bool> SchemaCompiler::objectExcludes(const Constraints &written,
   std::vector<std::string> names;
   for (const MemberSchema &member : *members)
     names.push_back(member.name);
-  auto values = membersOf(other, names);
+  auto values = reader.membersOf(other, names);
   if (!values)
     return values.status();
   for (size_t i = 0; i < names.size(); ++i) {

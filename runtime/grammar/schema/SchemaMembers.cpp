@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/grammar/Pattern.h"
-#include "runtime/grammar/SchemaCompiler.h"
+#include "runtime/grammar/schema/SchemaReader.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -199,7 +199,7 @@ otherMembers(const std::vector<ObjectSchema> &objects,
 
 /// Returns the names that propertyNames allows.
 Expected<SizedTexts>
-SchemaCompiler::allowedNames(const Constraints &constraints) {
+SchemaReader::allowedNames(const Constraints &constraints) {
   SizedTexts names{.texts = TextAutomaton::all()};
   for (const SchemaNode &node : constraints.nodes) {
     if (!node.find("propertyNames"))
@@ -278,7 +278,7 @@ static Status keepEvaluated(const SchemaNode &whole,
 }
 
 Expected<std::vector<MemberSchema>>
-SchemaCompiler::readMembers(const Constraints &constraints) {
+SchemaReader::readMembers(const Constraints &constraints) {
   auto objects = readObjects(constraints, meter);
   if (!objects)
     return objects.status();
@@ -325,8 +325,8 @@ SchemaCompiler::readMembers(const Constraints &constraints) {
 }
 
 Expected<std::vector<Conjunction>>
-SchemaCompiler::membersOf(const Constraints &constraints,
-                          const std::vector<std::string> &names) {
+SchemaReader::membersOf(const Constraints &constraints,
+                        const std::vector<std::string> &names) {
   auto objects = readObjects(constraints, meter);
   if (!objects)
     return objects.status();

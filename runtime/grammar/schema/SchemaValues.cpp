@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/grammar/SchemaValues.h"
+#include "runtime/grammar/schema/SchemaValues.h"
 
 #include <algorithm>
 #include <type_traits>

@@ -1,55 +1,33 @@
-//===- SchemaCompiler.cpp - compiles JSON schemas to grammars -------------===//
+//===- SchemaWriter.cpp - writes schemas as rules of a grammar ------------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/grammar/SchemaCompiler.h"
+#include "runtime/grammar/schema/SchemaWriter.h"
 
-#include "runtime/grammar/GrammarCompiler.h"
-#include "runtime/grammar/GrammarLimits.h"
-#include "runtime/grammar/JsonSchema.h"
+#include "runtime/grammar/schema/SchemaArray.h"
+#include "runtime/grammar/schema/SchemaExclusive.h"
+#include "runtime/grammar/schema/SchemaObject.h"
+
+#include <algorithm>
 
 using namespace sluice;
 using namespace sluice::grammar;
 
-Expected<GrammarTables> SchemaCompiler::run() {
-  RuleId rule = builder.addRule(root.pointer);
-  SLUICE_RETURN_IF_ERROR(
-      emit(conjunctionOf(root), builder.start(rule), builder.end(rule)));
-  while (!pending.empty()) {
-    PendingRule next = std::move(pending.back());
-    pending.pop_back();
-    SLUICE_RETURN_IF_ERROR(emitExpanded(next.schema, builder.start(next.rule),
-                                        builder.end(next.rule)));
-  }
-  Expected<GrammarTables> tables = compileGrammar(builder, rule, meter);
-  if (!tables)
-    return tables.status().withContext("JSON schema");
-  return tables;
-}
-
-Status SchemaCompiler::checkWork() {
-  SLUICE_RETURN_IF_ERROR(spendOnSchema(meter));
-  if (++work > maxSchemaValues || builder.full())
-    return failure("JSON schema: too large, once its references are followed");
-  return {};
-}
-
-Status SchemaCompiler::emit(const Conjunction &schema, BuilderState from,
-                            BuilderState to) {
-  Expected<ExpandedSchema> expanded = expand(schema);
+Status SchemaWriter::emit(const Conjunction &schema, BuilderState from,
+                          BuilderState to) {
+  Expected<ExpandedSchema> expanded = target.reader.expand(schema);
   if (!expanded)
     return expanded.status();
   return expanded->followed ? emitRule(*expanded, from, to)
                             : emitExpanded(*expanded, from, to);
 }
 
-/// Like emit(), for a schema that is put into several places.
-Status SchemaCompiler::emitShared(const Conjunction &schema, BuilderState from,
-                                  BuilderState to) {
-  Expected<ExpandedSchema> expanded = expand(schema);
+Status SchemaWriter::emitShared(const Conjunction &schema, BuilderState from,
+                                BuilderState to) {
+  Expected<ExpandedSchema> expanded = target.reader.expand(schema);
   if (!expanded)
     return expanded.status();
   return emitRule(*expanded, from, to);
@@ -66,8 +44,8 @@ static size_t bytesOf(const ExpandedSchema &schema) {
   return bytes;
 }
 
-Status SchemaCompiler::emitRule(const ExpandedSchema &schema, BuilderState from,
-                                BuilderState to) {
+Status SchemaWriter::emitRule(const ExpandedSchema &schema, BuilderState from,
+                              BuilderState to) {
   constexpr size_t keyComparisons = 8; // about, in a search among the rules
   if (schema.never)
     return {};
@@ -84,11 +62,12 @@ Status SchemaCompiler::emitRule(const ExpandedSchema &schema, BuilderState from,
   key.push_back(nullptr);
   for (const ExpandedSchema::Choice &choice : schema.choices)
     add(choice.list);
-  SLUICE_RETURN_IF_ERROR(spendOnSchema(meter, keyComparisons * key.size()));
+  SLUICE_RETURN_IF_ERROR(
+      spendOnSchema(target.meter, keyComparisons * key.size()));
   auto [known, fresh] = rules.try_emplace(std::move(key), 0);
   if (fresh) {
     if (!held.add(bytesOf(schema)))
-      return spendOnSchema(meter);
+      return spendOnSchema(target.meter);
     known->second = builder.addRule(schema.constraints.empty()
                                         ? schema.choices[0].list.pointer
                                         : schema.constraints[0].pointer);
@@ -98,8 +77,8 @@ Status SchemaCompiler::emitRule(const ExpandedSchema &schema, BuilderState from,
   return {};
 }
 
-Status SchemaCompiler::emitExpanded(const ExpandedSchema &schema,
-                                    BuilderState from, BuilderState to) {
+Status SchemaWriter::emitExpanded(const ExpandedSchema &schema,
+                                  BuilderState from, BuilderState to) {
   if (schema.never)
     return {};
   if (!schema.choices.empty())
@@ -109,18 +88,18 @@ Status SchemaCompiler::emitExpanded(const ExpandedSchema &schema,
     return {};
   }
   Expected<Constraints> constraints =
-      readConstraints(schema.constraints, meter);
+      readConstraints(schema.constraints, target.meter);
   if (!constraints)
     return constraints.status();
   return emitConstraints(*constraints, from, to);
 }
 
-Status SchemaCompiler::emitChoices(const ExpandedSchema &schema,
-                                   BuilderState from, BuilderState to) {
+Status SchemaWriter::emitChoices(const ExpandedSchema &schema,
+                                 BuilderState from, BuilderState to) {
   if (std::any_of(schema.choices.begin(), schema.choices.end(),
                   [](const auto &choice) { return choice.exclusive; }))
-    return emitExclusive(schema, from, to);
-  Expected<std::vector<Conjunction>> ways = alternatives(schema);
+    return ExclusiveWriter(target, *this, made).emit(schema, from, to);
+  Expected<std::vector<Conjunction>> ways = target.reader.alternatives(schema);
   if (!ways)
     return ways.status();
   for (const Conjunction &way : *ways)
@@ -128,12 +107,12 @@ Status SchemaCompiler::emitChoices(const ExpandedSchema &schema,
   return {};
 }
 
-Status SchemaCompiler::emitConstraints(const Constraints &constraints,
-                                       BuilderState from, BuilderState to) {
+Status SchemaWriter::emitConstraints(const Constraints &constraints,
+                                     BuilderState from, BuilderState to) {
   if (constraints.values) {
     for (const ordered_json *value : *constraints.values)
       json.constant(from, *value, to);
-    return checkWork();
+    return target.budget.spend();
   }
   uint8_t types = constraints.types;
   if (types & NullType)
@@ -142,23 +121,23 @@ Status SchemaCompiler::emitConstraints(const Constraints &constraints,
     builder.literal(from, "true", to);
     builder.literal(from, "false", to);
   }
-  using Emit = Status (SchemaCompiler::*)(const Constraints &, BuilderState,
-                                          BuilderState);
+  using Emit =
+      Status (SchemaWriter::*)(const Constraints &, BuilderState, BuilderState);
   struct Typed {
     uint8_t bits;
     Emit emit;
   };
-  for (Typed typed : {Typed{NumberTypes, &SchemaCompiler::emitNumber},
-                      Typed{StringType, &SchemaCompiler::emitString},
-                      Typed{ArrayType, &SchemaCompiler::emitArray},
-                      Typed{ObjectType, &SchemaCompiler::emitObject}})
+  for (Typed typed : {Typed{NumberTypes, &SchemaWriter::emitNumber},
+                      Typed{StringType, &SchemaWriter::emitString},
+                      Typed{ArrayType, &SchemaWriter::emitArray},
+                      Typed{ObjectType, &SchemaWriter::emitObject}})
     if (types & typed.bits)
       SLUICE_RETURN_IF_ERROR((this->*typed.emit)(constraints, from, to));
-  return checkWork();
+  return target.budget.spend();
 }
 
-Status SchemaCompiler::emitNumber(const Constraints &constraints,
-                                  BuilderState from, BuilderState to) {
+Status SchemaWriter::emitNumber(const Constraints &constraints,
+                                BuilderState from, BuilderState to) {
   if (!constraints.numbers.bounded()) {
     if (constraints.numbers.integer)
       json.integer(from, to);
@@ -166,7 +145,8 @@ Status SchemaCompiler::emitNumber(const Constraints &constraints,
       json.number(from, to);
     return {};
   }
-  Expected<NumberAutomata> numbers = numberAutomata(constraints.numbers, meter);
+  Expected<NumberAutomata> numbers =
+      numberAutomata(constraints.numbers, target.meter);
   if (!numbers)
     return constraints.place().refuse("the bounds of the number: ",
                                       numbers.status().message());
@@ -174,16 +154,16 @@ Status SchemaCompiler::emitNumber(const Constraints &constraints,
   return {};
 }
 
-void SchemaCompiler::emitAutomata(const NumberAutomata &numbers,
-                                  BuilderState from, BuilderState to) {
+void SchemaWriter::emitAutomata(const NumberAutomata &numbers,
+                                BuilderState from, BuilderState to) {
   json.plain(from, numbers.positive, to);
   BuilderState minus = builder.addState();
   builder.literal(from, "-", minus);
   json.plain(minus, numbers.negative, to);
 }
 
-Status SchemaCompiler::emitString(const Constraints &constraints,
-                                  BuilderState from, BuilderState to) {
+Status SchemaWriter::emitString(const Constraints &constraints,
+                                BuilderState from, BuilderState to) {
   Expected<SizedTexts> strings = constraints.strings();
   if (!strings)
     return strings.status();
@@ -196,13 +176,22 @@ Status SchemaCompiler::emitString(const Constraints &constraints,
   return {};
 }
 
-Expected<GrammarTables>
-sluice::grammar::compileJsonSchema(const ordered_json &schema,
-                                   WorkMeter &meter) {
-  SLUICE_RETURN_IF_ERROR(checkSize(schema));
-  Expected<GrammarTables> tables = SchemaCompiler(schema, meter).run();
-  // Work that is cut short can also fail in other ways.
-  if (Status ended = meter.status(); !ended.ok())
-    return ended.withContext("JSON schema");
-  return tables;
+Status SchemaWriter::emitArray(const Constraints &constraints,
+                               BuilderState from, BuilderState to) {
+  return ArrayWriter(target, *this).emit(constraints, from, to);
+}
+
+Status SchemaWriter::emitObject(const Constraints &constraints,
+                                BuilderState from, BuilderState to) {
+  return ObjectWriter(target, *this).emit(constraints, from, to);
+}
+
+Status SchemaWriter::finish() {
+  while (!pending.empty()) {
+    PendingRule next = std::move(pending.back());
+    pending.pop_back();
+    SLUICE_RETURN_IF_ERROR(emitExpanded(next.schema, builder.start(next.rule),
+                                        builder.end(next.rule)));
+  }
+  return {};
 }

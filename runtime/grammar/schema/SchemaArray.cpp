@@ -4,16 +4,10 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Compiles arrays and tuples. An array is a chain of places, one for each
-// number of items that have been written, with a loop at its end if the number
-// is unbounded. If items must be unique, there is a place for each set of
-// values that have been written.
-//
-//===----------------------------------------------------------------------===//
 
-#include "runtime/grammar/SchemaCompiler.h"
-#include "runtime/grammar/SchemaValues.h"
+#include "runtime/grammar/schema/SchemaArray.h"
+
+#include "runtime/grammar/schema/SchemaValues.h"
 
 using namespace sluice;
 using namespace sluice::grammar;
@@ -104,54 +98,11 @@ Conjunction itemSchema(const std::vector<ArraySchema> &arrays, size_t index) {
 
 } // namespace
 
-Expected<SchemaCompiler::ItemValues>
-SchemaCompiler::valuesOf(const Conjunction &schema, size_t depth) {
-  static const ordered_json booleans[] = {false, true};
-  static const ordered_json null;
-  constexpr size_t maxNested = 8;
-  Expected<ExpandedSchema> expanded = expand(schema);
-  if (!expanded)
-    return expanded.status();
-  std::vector<const ordered_json *> values;
-  if (expanded->never)
-    return ItemValues(values);
-  if (!expanded->choices.empty()) {
-    for (const ExpandedSchema::Choice &choice : expanded->choices)
-      if (choice.exclusive || depth == maxNested)
-        return ItemValues();
-    Expected<std::vector<Conjunction>> ways = alternatives(*expanded);
-    if (!ways)
-      return ways.status();
-    for (const Conjunction &way : *ways) {
-      Expected<ItemValues> some = valuesOf(way, depth + 1);
-      if (!some || !*some)
-        return some;
-      values.insert(values.end(), (*some)->begin(), (*some)->end());
-    }
-    return ItemValues(std::move(values));
-  }
-  if (expanded->constraints.empty())
-    return ItemValues();
-  auto constraints = readConstraints(expanded->constraints, meter);
-  if (!constraints)
-    return constraints.status();
-  if (constraints->values)
-    return constraints->values;
-  if (constraints->types & ~(NullType | BooleanType))
-    return ItemValues();
-  if (constraints->types & NullType)
-    values.push_back(&null);
-  if (constraints->types & BooleanType)
-    for (const ordered_json &value : booleans)
-      values.push_back(&value);
-  return ItemValues(std::move(values));
-}
-
 /// Returns the values that each item can have; the last entry is for all
 /// following items. Equal values count as one.
-Expected<SchemaCompiler::UniqueItems>
-SchemaCompiler::readUniqueItems(const SchemaNode &place,
-                                const std::vector<Conjunction> &items) {
+Expected<ArrayWriter::UniqueItems>
+ArrayWriter::readUniqueItems(const SchemaNode &place,
+                             const std::vector<Conjunction> &items) {
   UniqueItems out;
   auto numberOf = [&](const ordered_json *value) {
     auto same = std::ranges::find_if(out.values, [&](const auto *other) {
@@ -163,7 +114,7 @@ SchemaCompiler::readUniqueItems(const SchemaNode &place,
     return number;
   };
   for (const Conjunction &item : items) {
-    Expected<ItemValues> values = valuesOf(item);
+    Expected<SchemaReader::Values> values = reader.valuesOf(item);
     if (!values)
       return values.status();
     if (!*values)
@@ -181,10 +132,10 @@ SchemaCompiler::readUniqueItems(const SchemaNode &place,
 
 /// Each item adds a new value, so the set of written values also gives the
 /// number of items.
-Status SchemaCompiler::emitUniqueItems(const SchemaNode &place,
-                                       const UniqueItems &items,
-                                       const ItemCount &count,
-                                       BuilderState from, BuilderState to) {
+Status ArrayWriter::emitUniqueItems(const SchemaNode &place,
+                                    const UniqueItems &items,
+                                    const ItemCount &count, BuilderState from,
+                                    BuilderState to) {
   using Written = std::vector<size_t>; // indices of values, ascending
   std::map<Written, BuilderState> places;
   std::vector<Written> pending;
@@ -201,7 +152,7 @@ Status SchemaCompiler::emitUniqueItems(const SchemaNode &place,
     if (places.size() > maxUniquePlaces)
       return place.refuse("'uniqueItems' with more than ", maxUniquePlaces,
                           " sets of values that can have been written");
-    SLUICE_RETURN_IF_ERROR(checkWork());
+    SLUICE_RETURN_IF_ERROR(target.budget.spend());
     const Written written = pending[i];
     BuilderState at = places.at(written);
     if (written.size() >= count.min)
@@ -224,8 +175,8 @@ Status SchemaCompiler::emitUniqueItems(const SchemaNode &place,
   return {};
 }
 
-Status SchemaCompiler::emitArray(const Constraints &constraints,
-                                 BuilderState from, BuilderState to) {
+Status ArrayWriter::emit(const Constraints &constraints, BuilderState from,
+                         BuilderState to) {
   std::vector<ArraySchema> arrays;
   size_t tuple = 0;
   for (const SchemaNode &node : constraints.nodes) {
@@ -268,10 +219,10 @@ Status SchemaCompiler::emitArray(const Constraints &constraints,
     builder.epsilon(json.space(valued), at[i + 1]);
     Conjunction value = itemSchema(arrays, i);
     bool shared = i >= tuple && last > tuple + 1;
-    SLUICE_RETURN_IF_ERROR(shared ? emitShared(value, entry, valued)
-                                  : emit(value, entry, valued));
+    SLUICE_RETURN_IF_ERROR(shared ? writer.emitShared(value, entry, valued)
+                                  : writer.emit(value, entry, valued));
   }
   for (size_t i = count->min; i <= last; ++i)
     builder.epsilon(at[i], close);
-  return checkWork();
+  return target.budget.spend();
 }

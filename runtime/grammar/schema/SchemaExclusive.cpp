@@ -4,47 +4,39 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Compiles oneOf: a value must match one of the schemas and no other. A grammar
-// cannot look at a value twice. So oneOf becomes a choice like anyOf, where
-// each schema only writes what no other schema may match: the remaining values,
-// numbers or strings, and objects that lack a member which the other schema
-// requires or have one that it forbids. If this cannot be decided, the schema
-// is refused.
-//
-//===----------------------------------------------------------------------===//
+
+#include "runtime/grammar/schema/SchemaExclusive.h"
 
 #include "runtime/grammar/Pattern.h"
-#include "runtime/grammar/SchemaCompiler.h"
-#include "runtime/grammar/SchemaValues.h"
+#include "runtime/grammar/schema/SchemaValues.h"
 
 using namespace sluice;
 using namespace sluice::grammar;
 
-Status SchemaCompiler::Sibling::refuse() const {
+Status ExclusiveWriter::Sibling::refuse() const {
   return list.refuse("a value may match both ", written, " and ", index,
                      ", and 'oneOf' allows only one; use 'anyOf', or a "
                      "required property with different constants");
 }
 
-Status SchemaCompiler::emitExclusive(const ExpandedSchema &schema,
-                                     BuilderState from, BuilderState to) {
+Status ExclusiveWriter::emit(const ExpandedSchema &schema, BuilderState from,
+                             BuilderState to) {
   return emitChoicesApart(schema, {}, 0, from, to);
 }
 
 /// Emits each way to choose, without what matches a sibling or, if only one
 /// choice may match, what matches another choice.
-Status SchemaCompiler::emitChoicesApart(const ExpandedSchema &written,
-                                        const std::vector<Sibling> &siblings,
-                                        size_t depth, BuilderState from,
-                                        BuilderState to) {
+Status ExclusiveWriter::emitChoicesApart(const ExpandedSchema &written,
+                                         const std::vector<Sibling> &siblings,
+                                         size_t depth, BuilderState from,
+                                         BuilderState to) {
   const ExpandedSchema::Choice &choice = written.choices[0];
   bool exclusive = std::any_of(written.choices.begin(), written.choices.end(),
                                [](const auto &each) { return each.exclusive; });
   if (exclusive && written.choices.size() > 1)
     return choice.list.refuse("'oneOf' beside another 'oneOf' or 'anyOf' for "
                               "the same value is not supported");
-  Expected<std::vector<Conjunction>> ways = alternatives(written);
+  Expected<std::vector<Conjunction>> ways = reader.alternatives(written);
   if (!ways)
     return ways.status();
   for (size_t i = 0; i < ways->size(); ++i) {
@@ -61,8 +53,8 @@ Status SchemaCompiler::emitChoicesApart(const ExpandedSchema &written,
 
 /// Reads the constraints of a schema without choices. A schema without
 /// constraints matches all values, and has the sibling's place in messages.
-Expected<Constraints> SchemaCompiler::readLeaf(const ExpandedSchema &leaf,
-                                               const Sibling &sibling) {
+Expected<Constraints> ExclusiveWriter::readLeaf(const ExpandedSchema &leaf,
+                                                const Sibling &sibling) {
   static const ordered_json any = ordered_json::object();
   if (leaf.constraints.empty())
     return readConstraints({{&any, sibling.list.pointer}}, meter);
@@ -70,22 +62,22 @@ Expected<Constraints> SchemaCompiler::readLeaf(const ExpandedSchema &leaf,
 }
 
 /// Emits what is written for `written` and matches none of the siblings.
-Status SchemaCompiler::emitApart(const Conjunction &written,
-                                 std::vector<Sibling> siblings, size_t depth,
-                                 BuilderState from, BuilderState to) {
+Status ExclusiveWriter::emitApart(const Conjunction &written,
+                                  std::vector<Sibling> siblings, size_t depth,
+                                  BuilderState from, BuilderState to) {
   std::vector<Sibling> near;
   for (Sibling &sibling : siblings) {
-    Expected<bool> apart = excludes(written, sibling.schema, 0);
+    Expected<bool> apart = overlap.excludes(written, sibling.schema, 0);
     if (!apart)
       return apart.status();
     if (!*apart)
       near.push_back(std::move(sibling));
   }
   if (near.empty())
-    return emit(written, from, to);
+    return writer.emit(written, from, to);
   if (depth > maxNestedOverlap)
     return near[0].refuse();
-  Expected<ExpandedSchema> expanded = expand(written);
+  Expected<ExpandedSchema> expanded = reader.expand(written);
   if (!expanded)
     return expanded.status();
   if (expanded->never)
@@ -102,17 +94,17 @@ Status SchemaCompiler::emitApart(const Conjunction &written,
 }
 
 /// Returns whether a value may match two schemas of the same oneOf.
-Expected<bool> SchemaCompiler::mayMatchTwice(const ExpandedSchema &schema) {
+Expected<bool> ExclusiveWriter::mayMatchTwice(const ExpandedSchema &schema) {
   for (const ExpandedSchema::Choice &choice : schema.choices) {
     if (!choice.exclusive)
       continue;
-    Expected<std::vector<Conjunction>> ways =
-        alternatives({.constraints = schema.constraints, .choices = {choice}});
+    Expected<std::vector<Conjunction>> ways = reader.alternatives(
+        {.constraints = schema.constraints, .choices = {choice}});
     if (!ways)
       return ways.status();
     for (size_t i = 0; i < ways->size(); ++i)
       for (size_t j = 0; j < i; ++j) {
-        Expected<bool> apart = keepApart((*ways)[i], (*ways)[j], 0);
+        Expected<bool> apart = overlap.keepApart((*ways)[i], (*ways)[j], 0);
         if (!apart || !*apart)
           return apart ? Expected<bool>(true) : apart;
       }
@@ -123,12 +115,12 @@ Expected<bool> SchemaCompiler::mayMatchTwice(const ExpandedSchema &schema) {
 /// Splits a sibling into leaves, so that a value matches the sibling if and
 /// only if it matches one of them. Refuses a sibling if a value might match two
 /// schemas of a oneOf inside it, and so not match that oneOf.
-Status SchemaCompiler::splitSibling(const Sibling &sibling,
-                                    const Conjunction &part, size_t depth,
-                                    std::vector<LeafSibling> &leaves) {
+Status ExclusiveWriter::splitSibling(const Sibling &sibling,
+                                     const Conjunction &part, size_t depth,
+                                     std::vector<LeafSibling> &leaves) {
   if (depth > maxNestedOverlap)
     return sibling.refuse();
-  Expected<ExpandedSchema> expanded = expand(part);
+  Expected<ExpandedSchema> expanded = reader.expand(part);
   if (!expanded)
     return expanded.status();
   if (expanded->never)
@@ -139,7 +131,7 @@ Status SchemaCompiler::splitSibling(const Sibling &sibling,
       return twice.status();
     if (*twice)
       return sibling.refuse();
-    Expected<std::vector<Conjunction>> ways = alternatives(*expanded);
+    Expected<std::vector<Conjunction>> ways = reader.alternatives(*expanded);
     if (!ways)
       return ways.status();
     for (const Conjunction &way : *ways)
@@ -153,10 +145,10 @@ Status SchemaCompiler::splitSibling(const Sibling &sibling,
   return {};
 }
 
-Status SchemaCompiler::emitTypesApart(const Conjunction &written,
-                                      const Constraints &constraints,
-                                      const std::vector<LeafSibling> &siblings,
-                                      BuilderState from, BuilderState to) {
+Status ExclusiveWriter::emitTypesApart(const Conjunction &written,
+                                       const Constraints &constraints,
+                                       const std::vector<LeafSibling> &siblings,
+                                       BuilderState from, BuilderState to) {
   static const ordered_json simple[] = {nullptr, false, true};
   if (constraints.values)
     return emitValuesApart(*constraints.values, siblings, from, to);
@@ -180,13 +172,13 @@ Status SchemaCompiler::emitTypesApart(const Conjunction &written,
         return sibling.of->refuse();
       return {}; // it matches every array
     }
-  return emitArray(constraints, from, to);
+  return writer.emitArray(constraints, from, to);
 }
 
-Status
-SchemaCompiler::emitValuesApart(const std::vector<const ordered_json *> &values,
-                                const std::vector<LeafSibling> &siblings,
-                                BuilderState from, BuilderState to) {
+Status ExclusiveWriter::emitValuesApart(
+    const std::vector<const ordered_json *> &values,
+    const std::vector<LeafSibling> &siblings, BuilderState from,
+    BuilderState to) {
   std::vector<ValueTest> tests;
   for (const LeafSibling &sibling : siblings) {
     Expected<ValueTest> test = ValueTest::create(sibling.constraints, meter);
@@ -206,7 +198,7 @@ SchemaCompiler::emitValuesApart(const std::vector<const ordered_json *> &values,
     if (!matches)
       json.constant(from, *value, to);
   }
-  return checkWork();
+  return target.budget.spend();
 }
 
 //===----------------------------------------------------------------------===//
@@ -266,9 +258,9 @@ static Status subtract(NumberAutomata &from, NumberRange range,
 }
 
 Status
-SchemaCompiler::emitNumbersApart(const Constraints &constraints,
-                                 const std::vector<LeafSibling> &siblings,
-                                 BuilderState from, BuilderState to) {
+ExclusiveWriter::emitNumbersApart(const Constraints &constraints,
+                                  const std::vector<LeafSibling> &siblings,
+                                  BuilderState from, BuilderState to) {
   std::vector<NumberRange> others;
   for (const LeafSibling &sibling : siblings) {
     auto ranges = rangesOf(sibling.constraints);
@@ -277,7 +269,7 @@ SchemaCompiler::emitNumbersApart(const Constraints &constraints,
     others.insert(others.end(), ranges->begin(), ranges->end());
   }
   if (others.empty())
-    return emitNumber(constraints, from, to);
+    return writer.emitNumber(constraints, from, to);
   Expected<NumberAutomata> numbers = numberAutomata(constraints.numbers, meter);
   Status status = numbers.status();
   for (size_t i = 0; status.ok() && i < others.size(); ++i) {
@@ -287,7 +279,7 @@ SchemaCompiler::emitNumbersApart(const Constraints &constraints,
   if (!status.ok())
     return constraints.place().refuse("the bounds of the number: ",
                                       status.message());
-  emitAutomata(*numbers, from, to);
+  writer.emitAutomata(*numbers, from, to);
   return {};
 }
 
@@ -328,8 +320,8 @@ static Expected<SizedTexts> stringsThatMatch(const Constraints &constraints,
 /// the sibling. Each set can become three. Refuses the sibling if there are too
 /// many sets, or if their automata together have more edges than one may have.
 Expected<std::vector<SizedTexts>>
-SchemaCompiler::stringsApart(const std::vector<SizedTexts> &sets,
-                             const SizedTexts &other, const Sibling &sibling) {
+ExclusiveWriter::stringsApart(const std::vector<SizedTexts> &sets,
+                              const SizedTexts &other, const Sibling &sibling) {
   constexpr size_t maxSets = 64;
   std::vector<SizedTexts> remaining;
   size_t edges = 0;
@@ -350,9 +342,9 @@ SchemaCompiler::stringsApart(const std::vector<SizedTexts> &sets,
 }
 
 Status
-SchemaCompiler::emitStringsApart(const Constraints &constraints,
-                                 const std::vector<LeafSibling> &siblings,
-                                 BuilderState from, BuilderState to) {
+ExclusiveWriter::emitStringsApart(const Constraints &constraints,
+                                  const std::vector<LeafSibling> &siblings,
+                                  BuilderState from, BuilderState to) {
   std::vector<SizedTexts> sets;
   for (const LeafSibling &sibling : siblings) {
     const Constraints &other = sibling.constraints;
@@ -377,10 +369,10 @@ SchemaCompiler::emitStringsApart(const Constraints &constraints,
     sets = remaining.take();
   }
   if (sets.empty())
-    return emitString(constraints, from, to);
+    return writer.emitString(constraints, from, to);
   for (const SizedTexts &set : sets)
     json.quoted(from, set, to);
-  return checkWork();
+  return target.budget.spend();
 }
 
 //===----------------------------------------------------------------------===//
@@ -389,10 +381,10 @@ SchemaCompiler::emitStringsApart(const Constraints &constraints,
 
 /// Returns the ways to change an object of `written` so that it does not match
 /// `other`.
-Expected<std::vector<SchemaCompiler::MemberChange>>
-SchemaCompiler::waysApart(const Constraints &written,
-                          const Constraints &other) {
-  auto members = readMembers(written);
+Expected<std::vector<ExclusiveWriter::MemberChange>>
+ExclusiveWriter::waysApart(const Constraints &written,
+                           const Constraints &other) {
+  auto members = reader.readMembers(written);
   if (!members)
     return members.status();
   std::set<std::string> required;
@@ -410,11 +402,11 @@ SchemaCompiler::waysApart(const Constraints &written,
   for (const std::string &name : other.requiredNames(meter))
     if (!required.contains(name))
       ways.push_back({.without = {name}, .with = {}});
-  auto values = membersOf(other, optional);
+  auto values = reader.membersOf(other, optional);
   if (!values)
     return values.status();
   for (size_t i = 0; i < optional.size(); ++i) {
-    Expected<bool> apart = excludes(schemas[i]->value, (*values)[i], 1);
+    Expected<bool> apart = overlap.excludes(schemas[i]->value, (*values)[i], 1);
     if (!apart)
       return apart.status();
     if (*apart)
@@ -424,8 +416,8 @@ SchemaCompiler::waysApart(const Constraints &written,
 }
 
 /// Returns the schema with a change to its members.
-Conjunction SchemaCompiler::changed(Conjunction written,
-                                    const MemberChange &change) {
+Conjunction ExclusiveWriter::changed(Conjunction written,
+                                     const MemberChange &change) {
   ordered_json &schema = made.emplace_back(ordered_json::object());
   schema["type"] = "object";
   for (const std::string &name : change.without)
@@ -437,10 +429,10 @@ Conjunction SchemaCompiler::changed(Conjunction written,
 }
 
 Status
-SchemaCompiler::emitObjectsApart(const Conjunction &written,
-                                 const Constraints &constraints,
-                                 const std::vector<LeafSibling> &siblings,
-                                 BuilderState from, BuilderState to) {
+ExclusiveWriter::emitObjectsApart(const Conjunction &written,
+                                  const Constraints &constraints,
+                                  const std::vector<LeafSibling> &siblings,
+                                  BuilderState from, BuilderState to) {
   constexpr size_t maxChanges = 64;
   std::vector<MemberChange> changes(1);
   for (const LeafSibling &sibling : siblings) {
@@ -451,7 +443,7 @@ SchemaCompiler::emitObjectsApart(const Conjunction &written,
       return sibling.of->refuse();
     if (!(other.spokenOf & ObjectType))
       return {}; // it matches every object
-    Expected<bool> apart = objectExcludes(constraints, other, 0);
+    Expected<bool> apart = overlap.objectExcludes(constraints, other, 0);
     if (!apart)
       return apart.status();
     if (*apart)
@@ -471,6 +463,6 @@ SchemaCompiler::emitObjectsApart(const Conjunction &written,
     changes = std::move(next);
   }
   for (const MemberChange &change : changes)
-    SLUICE_RETURN_IF_ERROR(emit(changed(written, change), from, to));
+    SLUICE_RETURN_IF_ERROR(writer.emit(changed(written, change), from, to));
   return {};
 }

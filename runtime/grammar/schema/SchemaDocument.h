@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_RUNTIME_GRAMMAR_SCHEMADOCUMENT_H
-#define SLUICE_RUNTIME_GRAMMAR_SCHEMADOCUMENT_H
+#ifndef SLUICE_RUNTIME_GRAMMAR_SCHEMA_SCHEMADOCUMENT_H
+#define SLUICE_RUNTIME_GRAMMAR_SCHEMA_SCHEMADOCUMENT_H
 
 #include "runtime/base/Status.h"
 #include "runtime/base/WorkMeter.h"
@@ -108,4 +108,4 @@ Status checkSize(const ordered_json &document);
 
 } // namespace sluice::grammar
 
-#endif // SLUICE_RUNTIME_GRAMMAR_SCHEMADOCUMENT_H
+#endif // SLUICE_RUNTIME_GRAMMAR_SCHEMA_SCHEMADOCUMENT_H

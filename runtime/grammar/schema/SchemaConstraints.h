@@ -10,13 +10,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_RUNTIME_GRAMMAR_SCHEMACONSTRAINTS_H
-#define SLUICE_RUNTIME_GRAMMAR_SCHEMACONSTRAINTS_H
+#ifndef SLUICE_RUNTIME_GRAMMAR_SCHEMA_SCHEMACONSTRAINTS_H
+#define SLUICE_RUNTIME_GRAMMAR_SCHEMA_SCHEMACONSTRAINTS_H
 
 #include "runtime/base/WorkMeter.h"
 #include "runtime/grammar/NumberAutomaton.h"
-#include "runtime/grammar/SchemaDocument.h"
 #include "runtime/grammar/TextAutomaton.h"
+#include "runtime/grammar/schema/SchemaDocument.h"
 
 #include <optional>
 #include <span>
@@ -82,4 +82,4 @@ Expected<Constraints> readConstraints(std::vector<SchemaNode> nodes,
 
 } // namespace sluice::grammar
 
-#endif // SLUICE_RUNTIME_GRAMMAR_SCHEMACONSTRAINTS_H
+#endif // SLUICE_RUNTIME_GRAMMAR_SCHEMA_SCHEMACONSTRAINTS_H

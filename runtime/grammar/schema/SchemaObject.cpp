@@ -4,14 +4,8 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Compiles objects. Members are written in order, so an object is a chain. The
-// places after each declared member stand for the number of members written so
-// far, as far as it matters, and have edges for the ways to go on.
-//
-//===----------------------------------------------------------------------===//
 
-#include "runtime/grammar/SchemaCompiler.h"
+#include "runtime/grammar/schema/SchemaObject.h"
 
 #include <algorithm>
 
@@ -59,9 +53,9 @@ Expected<MemberCount> readCountOf(const Constraints &constraints,
 
 } // namespace
 
-Status SchemaCompiler::emitObject(const Constraints &constraints,
-                                  BuilderState from, BuilderState to) {
-  auto members = readMembers(constraints);
+Status ObjectWriter::emit(const Constraints &constraints, BuilderState from,
+                          BuilderState to) {
+  auto members = target.reader.readMembers(constraints);
   if (!members)
     return members.status();
   auto count = readCountOf(constraints, *members);
@@ -72,9 +66,9 @@ Status SchemaCompiler::emitObject(const Constraints &constraints,
   return emitMembers(*members, *count, json.mark(from, '{'), close);
 }
 
-Status SchemaCompiler::emitMembers(const std::vector<MemberSchema> &members,
-                                   const MemberCount &count, BuilderState from,
-                                   BuilderState to) {
+Status ObjectWriter::emitMembers(const std::vector<MemberSchema> &members,
+                                 const MemberCount &count, BuilderState from,
+                                 BuilderState to) {
   // at[count] is the place after that many members.
   std::vector<BuilderState> at(count.limit + 1);
   for (BuilderState &place : at)
@@ -109,11 +103,11 @@ Status SchemaCompiler::emitMembers(const std::vector<MemberSchema> &members,
   for (size_t i = 0; i < at.size(); ++i)
     if (i >= count.min)
       builder.epsilon(at[i], to);
-  return checkWork();
+  return target.budget.spend();
 }
 
-Status SchemaCompiler::emitMember(const MemberSchema &member, bool shared,
-                                  BuilderState from, BuilderState to) {
+Status ObjectWriter::emitMember(const MemberSchema &member, bool shared,
+                                BuilderState from, BuilderState to) {
   BuilderState named = builder.addState(), valued = builder.addState();
   if (member.declared)
     json.quoted(from, member.name, named);
@@ -123,6 +117,6 @@ Status SchemaCompiler::emitMember(const MemberSchema &member, bool shared,
     json.string(from, named);
   builder.epsilon(json.space(valued), to);
   BuilderState value = json.mark(json.space(named), ':');
-  return shared ? emitShared(member.value, value, valued)
-                : emit(member.value, value, valued);
+  return shared ? writer.emitShared(member.value, value, valued)
+                : writer.emit(member.value, value, valued);
 }

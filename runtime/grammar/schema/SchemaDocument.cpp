@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/grammar/SchemaDocument.h"
+#include "runtime/grammar/schema/SchemaDocument.h"
 
 #include "runtime/grammar/GrammarLimits.h"
 #include "runtime/text/JsonReader.h"

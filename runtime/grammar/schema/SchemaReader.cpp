@@ -1,4 +1,4 @@
-//===- SchemaExpand.cpp - references and combinations of schemas ----------===//
+//===- SchemaReader.cpp - references and combinations of schemas ----------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,15 +9,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/grammar/schema/SchemaReader.h"
 #include "runtime/grammar/GrammarLimits.h"
-#include "runtime/grammar/SchemaCompiler.h"
 
 #include <algorithm>
 
 using namespace sluice;
 using namespace sluice::grammar;
 
-Expected<ExpandedSchema> SchemaCompiler::expand(const Conjunction &schema) {
+Expected<ExpandedSchema> SchemaReader::expand(const Conjunction &schema) {
   ExpandedSchema out;
   taken.clear();
   following.clear();
@@ -33,11 +33,10 @@ Expected<ExpandedSchema> SchemaCompiler::expand(const Conjunction &schema) {
 }
 
 /// `given` has the schemas that it is within, except for itself.
-Status SchemaCompiler::expandNode(const SchemaNode &given,
-                                  ExpandedSchema &out) {
+Status SchemaReader::expandNode(const SchemaNode &given, ExpandedSchema &out) {
   constexpr size_t keywordsLookedFor = 8;
   const SchemaNode node = given.asPartOf(given);
-  SLUICE_RETURN_IF_ERROR(checkWork());
+  SLUICE_RETURN_IF_ERROR(budget.spend());
   SLUICE_RETURN_IF_ERROR(
       spendOnSchema(meter, keywordsLookedFor * node.value->size()));
   if (checked.insert(node.value).second)
@@ -62,7 +61,7 @@ Status SchemaCompiler::expandNode(const SchemaNode &given,
   }
   following.push_back(node.value);
   if (node.find("$ref")) {
-    Expected<SchemaNode> target = resolveReference(root, node, meter);
+    Expected<SchemaNode> target = resolveReference(document, node, meter);
     if (!target)
       return target.status();
     out.followed = true;
@@ -87,7 +86,7 @@ Status SchemaCompiler::expandNode(const SchemaNode &given,
 }
 
 Expected<std::vector<Conjunction>>
-SchemaCompiler::alternatives(const ExpandedSchema &schema) {
+SchemaReader::alternatives(const ExpandedSchema &schema) {
   constexpr size_t max = 1024;
   constexpr size_t partCost = 16; // steps to copy one, with its texts
   std::vector<Conjunction> ways(1);
@@ -110,4 +109,47 @@ SchemaCompiler::alternatives(const ExpandedSchema &schema) {
     ways = std::move(next);
   }
   return ways;
+}
+
+Expected<SchemaReader::Values> SchemaReader::valuesOf(const Conjunction &schema,
+                                                      size_t depth) {
+  static const ordered_json booleans[] = {false, true};
+  static const ordered_json null;
+  constexpr size_t maxNested = 8;
+  Expected<ExpandedSchema> expanded = expand(schema);
+  if (!expanded)
+    return expanded.status();
+  std::vector<const ordered_json *> values;
+  if (expanded->never)
+    return Values(values);
+  if (!expanded->choices.empty()) {
+    for (const ExpandedSchema::Choice &choice : expanded->choices)
+      if (choice.exclusive || depth == maxNested)
+        return Values();
+    Expected<std::vector<Conjunction>> ways = alternatives(*expanded);
+    if (!ways)
+      return ways.status();
+    for (const Conjunction &way : *ways) {
+      Expected<Values> some = valuesOf(way, depth + 1);
+      if (!some || !*some)
+        return some;
+      values.insert(values.end(), (*some)->begin(), (*some)->end());
+    }
+    return Values(std::move(values));
+  }
+  if (expanded->constraints.empty())
+    return Values();
+  auto constraints = readConstraints(expanded->constraints, meter);
+  if (!constraints)
+    return constraints.status();
+  if (constraints->values)
+    return constraints->values;
+  if (constraints->types & ~(NullType | BooleanType))
+    return Values();
+  if (constraints->types & NullType)
+    values.push_back(&null);
+  if (constraints->types & BooleanType)
+    for (const ordered_json &value : booleans)
+      values.push_back(&value);
+  return Values(std::move(values));
 }

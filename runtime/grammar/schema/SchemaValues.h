@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_RUNTIME_GRAMMAR_SCHEMAVALUES_H
-#define SLUICE_RUNTIME_GRAMMAR_SCHEMAVALUES_H
+#ifndef SLUICE_RUNTIME_GRAMMAR_SCHEMA_SCHEMAVALUES_H
+#define SLUICE_RUNTIME_GRAMMAR_SCHEMA_SCHEMAVALUES_H
 
-#include "runtime/grammar/SchemaConstraints.h"
+#include "runtime/grammar/schema/SchemaConstraints.h"
 
 namespace sluice::grammar {
 
@@ -58,4 +58,4 @@ private:
 
 } // namespace sluice::grammar
 
-#endif // SLUICE_RUNTIME_GRAMMAR_SCHEMAVALUES_H
+#endif // SLUICE_RUNTIME_GRAMMAR_SCHEMA_SCHEMAVALUES_H

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/grammar/SchemaConstraints.h"
+#include "runtime/grammar/schema/SchemaConstraints.h"
 
 #include "runtime/grammar/Pattern.h"
-#include "runtime/grammar/SchemaValues.h"
+#include "runtime/grammar/schema/SchemaValues.h"
 
 #include <algorithm>
 #include <unordered_set>
