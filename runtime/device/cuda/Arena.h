@@ -78,6 +78,16 @@ public:
     return pinned;
   }
 
+  /// Gives this object, which must own nothing, as many bytes.
+  Status assign(Device &on, uint64_t bytes) {
+    if (bytes == 0)
+      return {};
+    Expected<PinnedMemory> made = allocate(on, bytes);
+    if (made)
+      *this = made.take();
+    return made.status();
+  }
+
   uint8_t *data() const { return held.host; }
   template <typename T> T *as() const {
     return reinterpret_cast<T *>(held.host);

@@ -12,23 +12,102 @@
 
 #include "runtime/device/cuda/CudaExecutor.h"
 
-#include "runtime/device/cuda/CudaExecutorState.h"
+#include "runtime/device/cuda/step/StepActivations.h"
+#include "runtime/device/cuda/step/StepOutputs.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <mutex>
-#include <numeric>
-#include <thread>
 
 namespace sluice::cuda {
+
+/// The parts of an executor. The parts that own memory of the host come behind
+/// the model, which waits for the device before they are destroyed.
+struct CudaExecutor::State {
+  State(std::shared_ptr<Device> device, CudaProgram program)
+      : model(std::move(device), std::move(program)) {}
+  ~State() { model.settle(); }
+
+  Status load(const CudaExecutorLimits &limits, const LoadOptions &loading);
+  device::StepBounds bounds() const;
+  Status fillTables(const device::StepInput &input);
+  Status run(const device::StepInput &input);
+  Expected<double> timeLastStep(int32_t runs);
+
+  CudaModel model;
+  StepWatch watch{model};
+  RowReplay rows{model, watch};
+  StepActivations activations{model};
+  StepOutputs outputs{model, watch, rows};
+  PinnedMemory tableMemory; ///< the tables that are sent before a step
+  std::optional<StepTables> tables;
+  NodeSequence::Observer observer;  ///< called for each node; may be empty
+  NodeSequence *lastStep = nullptr; ///< points into a bucket
+  /// The error that has broken the device; ok() if there is none.
+  Status broken;
+
+private:
+  Status copyPages(std::span<const PageCopy> copies);
+  Status sendTables(StepTables::Part part);
+  Status fetchResults(const StepGraph &graph, const device::StepInput &input);
+};
+
+//===----------------------------------------------------------------------===//
+// Making an executor
+//===----------------------------------------------------------------------===//
+
+Status CudaExecutor::State::load(const CudaExecutorLimits &limits,
+                                 const LoadOptions &loading) {
+  SLUICE_RETURN_IF_ERROR(model.begin(limits));
+  SLUICE_RETURN_IF_ERROR(watch.allocate());
+  SLUICE_RETURN_IF_ERROR(rows.allocate());
+  SLUICE_RETURN_IF_ERROR(activations.allocate());
+  SLUICE_RETURN_IF_ERROR(outputs.allocate());
+  const auto words = uint64_t(TableLayout(limits, limits.rows).words);
+  SLUICE_RETURN_IF_ERROR(
+      tableMemory.assign(*model.device, words * sizeof(int32_t)));
+  tables.emplace(limits, tableMemory.as<int32_t>());
+  SLUICE_RETURN_IF_ERROR(model.makeGraphs());
+  return model.upload(loading);
+}
+
+Expected<MemoryNeed>
+CudaExecutor::memoryNeed(std::shared_ptr<Device> device, CudaProgram program,
+                         const CudaExecutorLimits &wanted) {
+  Expected<CudaExecutorLimits> limits = resolveLimits(program, wanted);
+  if (!limits)
+    return limits.status();
+  CudaModel model(std::move(device), std::move(program));
+  SLUICE_RETURN_IF_ERROR(model.plan(*limits));
+  return MemoryNeed(model.context.plan);
+}
+
+Expected<std::unique_ptr<CudaExecutor>>
+CudaExecutor::create(std::shared_ptr<Device> device, CudaProgram program,
+                     const CudaExecutorLimits &wanted,
+                     const LoadOptions &loading) {
+  Expected<CudaExecutorLimits> limits = resolveLimits(program, wanted);
+  if (!limits)
+    return limits.status();
+  auto state = std::make_unique<State>(std::move(device), std::move(program));
+  state->model.context.group = loading.group;
+  const int64_t here = loading.group ? loading.group->members() : 1;
+  if (state->model.program.members != here)
+    return failure("executor: the program is for a group of ",
+                   state->model.program.members, ", and here are ", here);
+  // From here on, the executor's destructor keeps the memory that a device that
+  // was given up still writes to.
+  std::unique_ptr<CudaExecutor> executor(new CudaExecutor(std::move(state)));
+  SLUICE_RETURN_IF_ERROR(executor->state->load(*limits, loading));
+  return executor;
+}
 
 CudaExecutor::CudaExecutor(std::unique_ptr<State> state)
     : state(std::move(state)) {}
 
 CudaExecutor::~CudaExecutor() {
-  state->awaitIdle();
-  if (!state->device->isGivenUp())
+  state->watch.awaitIdle();
+  if (!state->model.device->isGivenUp())
     return;
   static std::mutex mutex;
   static auto *kept = new std::vector<std::unique_ptr<State>>;
@@ -37,13 +116,19 @@ CudaExecutor::~CudaExecutor() {
 }
 
 const CudaExecutorLimits &CudaExecutor::limits() const {
-  return state->context.limits;
+  return state->model.context.limits;
 }
-int64_t CudaExecutor::vocabSize() const { return state->program.vocabSize; }
-int64_t CudaExecutor::hiddenSize() const { return state->program.hiddenSize; }
-bool CudaExecutor::hasEmbedding() const { return state->program.hasEmbedding; }
-bool CudaExecutor::hasOutput() const { return state->program.hasOutput; }
-uint64_t CudaExecutor::arenaBytes() const { return state->arena.bytes(); }
+int64_t CudaExecutor::vocabSize() const {
+  return state->model.program.vocabSize;
+}
+int64_t CudaExecutor::hiddenSize() const {
+  return state->model.program.hiddenSize;
+}
+bool CudaExecutor::hasEmbedding() const {
+  return state->model.program.hasEmbedding;
+}
+bool CudaExecutor::hasOutput() const { return state->model.program.hasOutput; }
+uint64_t CudaExecutor::arenaBytes() const { return state->model.arena.bytes(); }
 
 Expected<double> CudaExecutor::timeLastStep(int32_t runs) {
   if (!state->broken.ok())
@@ -55,17 +140,33 @@ Expected<double> CudaExecutor::timeLastStep(int32_t runs) {
 }
 
 CudaExecutor::Inside CudaExecutor::inside(int64_t rows) const {
-  return {state->context.plan,     state->arena.address(),
-          state->stream,           state->program,
-          *state->context.kernels, state->bucketFor(rows).nodes.list()};
+  return {
+      state->model.context.plan,     state->model.arena.address(),
+      state->model.stream,           state->model.program,
+      *state->model.context.kernels, state->model.bucketFor(rows).nodes.list()};
 }
 
 void CudaExecutor::observe(NodeSequence::Observer observer) {
   state->observer = std::move(observer);
 }
 
+std::span<const float> CudaExecutor::logits(int64_t output) const {
+  return state->outputs.logits(output);
+}
+std::optional<int32_t> CudaExecutor::token(int64_t output) const {
+  return state->outputs.token(output);
+}
+std::span<const TokenLogit> CudaExecutor::candidates(int64_t output) const {
+  return state->outputs.candidates(output);
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
 device::StepBounds CudaExecutor::State::bounds() const {
-  const CudaExecutorLimits &limits = context.limits;
+  const CudaExecutorLimits &limits = model.limits();
+  const CudaProgram &program = model.program;
   return {program.hasEmbedding, program.hasOutput,    program.vocabSize,
           program.hiddenSize,   limits.rows,          limits.outputs,
           limits.pages,         limits.contextLength, /*hasDeviceRows=*/true};
@@ -77,21 +178,16 @@ Status CudaExecutor::execute(const device::StepInput &input) {
   SLUICE_RETURN_IF_ERROR(device::checkStep(input, state->bounds()));
   SLUICE_RETURN_IF_ERROR(state->fillTables(input));
   state->broken =
-      state->run(input).withContext(state->device->properties().name);
+      state->run(input).withContext(state->model.device->properties().name);
   return state->broken;
 }
 
 device::DeviceRows CudaExecutor::sentRows() const {
-  return {state->sent, state->stream};
-}
-
-CudaExecutor::State::Bucket &CudaExecutor::State::bucketFor(int64_t rows) {
-  return *std::find_if(buckets.begin(), buckets.end(),
-                       [&](const Bucket &each) { return each.rows >= rows; });
+  return {state->activations.kept(), state->model.stream};
 }
 
 Status CudaExecutor::State::fillTables(const device::StepInput &input) {
-  const StepGraph &graph = *bucketFor(input.batch->rows()).description;
+  const StepGraph &graph = *model.bucketFor(input.batch->rows()).description;
   return tables->fill(input, graph.layout, graph.attention());
 }
 
@@ -99,15 +195,15 @@ Expected<double> CudaExecutor::State::timeLastStep(int32_t runs) {
   using Clock = std::chrono::steady_clock;
   if (!lastStep)
     return failure("there was no step");
-  SLUICE_RETURN_IF_ERROR(device->enter());
+  SLUICE_RETURN_IF_ERROR(model.device->enter());
   Clock::time_point begin;
   // The first run finds the device idle and is not measured.
   for (int32_t run = 0; run <= runs; ++run) {
-    SLUICE_RETURN_IF_ERROR(lastStep->launch(stream));
+    SLUICE_RETURN_IF_ERROR(lastStep->launch(model.stream));
     if (run > 0 && run < runs)
       continue;
-    SLUICE_RETURN_IF_ERROR(device->record(ended, stream));
-    SLUICE_RETURN_IF_ERROR(await(nullptr, lastStep, std::max(1, run)));
+    SLUICE_RETURN_IF_ERROR(model.device->record(model.ended, model.stream));
+    SLUICE_RETURN_IF_ERROR(watch.await(nullptr, lastStep, std::max(1, run)));
     if (run == 0)
       begin = Clock::now();
   }
@@ -116,47 +212,34 @@ Expected<double> CudaExecutor::State::timeLastStep(int32_t runs) {
 
 /// Runs a step whose tables are filled.
 Status CudaExecutor::State::run(const device::StepInput &input) {
-  const StepBatch &batch = *input.batch;
-  const auto rows = static_cast<size_t>(batch.rows());
-  SLUICE_RETURN_IF_ERROR(device->enter());
+  SLUICE_RETURN_IF_ERROR(model.device->enter());
   SLUICE_RETURN_IF_ERROR(copyPages(input.copies));
-  alive.assign(rows, 1);
-  std::fill_n(aliveMemory.data(), rows, 1);
-  *passed = *exchanged = exchangesSeen = 0;
-  exchangeSeenAt = std::chrono::steady_clock::now().time_since_epoch();
-  seenAt.clear();
-  Bucket &bucket = bucketFor(batch.rows());
+  watch.begin(input.batch->rows());
+  CudaModel::Bucket &bucket = model.bucketFor(input.batch->rows());
+  const StepGraph &graph = *bucket.description;
   for (StepTables::Part part : tables->stepParts())
     SLUICE_RETURN_IF_ERROR(sendTables(part));
-  SLUICE_RETURN_IF_ERROR(sendIncoming(*bucket.description, input));
+  SLUICE_RETURN_IF_ERROR(activations.send(graph, input));
   lastStep = &bucket.nodes;
-  SLUICE_RETURN_IF_ERROR(lastStep->launch(stream, observer));
-  exchangesAwaited = bucket.description->exchanges;
-  SLUICE_RETURN_IF_ERROR(fetchResults(bucket, input));
-  SLUICE_RETURN_IF_ERROR(
-      await(bucket.description->checkpoints ? input.checkpoints : nullptr,
-            &bucket.nodes));
-  exchangesAwaited = 0;
-  replay(bucket, input);
-  if (program.hasOutput)
-    return fetchMissing(*bucket.description, input);
-  if (input.keepsOutgoing)
-    return keepSent(*bucket.description, input);
-  writeSent(input);
-  return {};
+  SLUICE_RETURN_IF_ERROR(lastStep->launch(model.stream, observer));
+  watch.expectExchanges(graph.exchanges);
+  SLUICE_RETURN_IF_ERROR(fetchResults(graph, input));
+  SLUICE_RETURN_IF_ERROR(watch.await(
+      graph.checkpoints ? input.checkpoints : nullptr, &bucket.nodes));
+  watch.expectExchanges(0);
+  rows.replay(graph, input);
+  return model.program.hasOutput ? outputs.fetchMissing(graph, input)
+                                 : activations.finish(rows, input);
 }
-
-//===----------------------------------------------------------------------===//
-// Copies to the device
-//===----------------------------------------------------------------------===//
 
 Status CudaExecutor::State::sendTables(StepTables::Part part) {
   if (part.count == 0)
     return {};
   const uint64_t offset = uint64_t(part.first) * sizeof(int32_t);
-  return device->copyToDevice(arena.address() + context.plan.tables + offset,
-                              tableMemory.data() + offset,
-                              uint64_t(part.count) * sizeof(int32_t), stream);
+  return model.device->copyToDevice(
+      model.arena.address() + model.context.plan.tables + offset,
+      tableMemory.data() + offset, uint64_t(part.count) * sizeof(int32_t),
+      model.stream);
 }
 
 /// Copies pages, as many at a time as the tables have room for. The last copies
@@ -164,247 +247,31 @@ Status CudaExecutor::State::sendTables(StepTables::Part part) {
 /// written again before the step has ended.
 Status CudaExecutor::State::copyPages(std::span<const PageCopy> copies) {
   const auto room = static_cast<size_t>(TableLayout::copies);
-  while (!copies.empty() && !copyNodes.isEmpty()) {
+  while (!copies.empty() && !model.copyNodes.isEmpty()) {
     std::span<const PageCopy> some =
         copies.first(std::min(copies.size(), room));
     copies = copies.subspan(some.size());
     tables->setCopies(some);
     SLUICE_RETURN_IF_ERROR(sendTables(tables->copyPart()));
-    SLUICE_RETURN_IF_ERROR(copyNodes.launch(stream));
+    SLUICE_RETURN_IF_ERROR(model.copyNodes.launch(model.stream));
     if (copies.empty())
       break;
     // The next copies overwrite these entries of the tables.
-    SLUICE_RETURN_IF_ERROR(device->record(ended, stream));
-    SLUICE_RETURN_IF_ERROR(await(nullptr, &copyNodes));
+    SLUICE_RETURN_IF_ERROR(model.device->record(model.ended, model.stream));
+    SLUICE_RETURN_IF_ERROR(watch.await(nullptr, &model.copyNodes));
   }
   return {};
 }
-
-/// Copies incoming rows on the device. Rows that follow each other in memory,
-/// like those of a frame, go in one copy.
-Status CudaExecutor::State::copyReceived(const StepGraph &graph,
-                                         const device::StepInput &input) {
-  const uint64_t bytes = uint64_t(program.hiddenSize) * sizeof(float);
-  std::span<const uint64_t> from = input.incomingOnDevice;
-  for (size_t row = 0, end = 0; row < from.size(); row = end) {
-    for (end = row + 1; end < from.size() && from[end] == from[end - 1] + bytes;
-         ++end) {
-    }
-    SLUICE_RETURN_IF_ERROR(device->copyOnDevice(
-        graph.received + row * bytes, from[row], (end - row) * bytes, stream));
-  }
-  return {};
-}
-
-Status CudaExecutor::State::sendIncoming(const StepGraph &graph,
-                                         const device::StepInput &input) {
-  // The first member of a group broadcasts the incoming rows.
-  if (graph.received == 0 || (context.group && context.group->member() > 0))
-    return {};
-  if (!input.incomingOnDevice.empty())
-    return copyReceived(graph, input);
-  const int64_t rows = input.batch->rows(), width = program.hiddenSize;
-  for (int64_t row = 0; row < rows; ++row)
-    decodeActivations(input.incomingFormat, input.incoming[size_t(row)],
-                      incomingMemory.as<float>() + row * width, width);
-  return device->copyToDevice(graph.received, incomingMemory.data(),
-                              uint64_t(rows * width) * sizeof(float), stream);
-}
-
-//===----------------------------------------------------------------------===//
-// Copies to the host
-//===----------------------------------------------------------------------===//
 
 /// Puts the copies of the step's results into the stream, and an event after
 /// them.
-Status CudaExecutor::State::fetchResults(const Bucket &bucket,
+Status CudaExecutor::State::fetchResults(const StepGraph &graph,
                                          const device::StepInput &input) {
-  const StepGraph &graph = *bucket.description;
-  const StepBatch &batch = *input.batch;
-  if (program.hasOutput) {
-    SLUICE_RETURN_IF_ERROR(fetchOutputs(graph, input));
-  } else if (Status s = input.keepsOutgoing
-                            ? Status()
-                            : device->copyToHost(
-                                  resultMemory.data(), graph.sent,
-                                  uint64_t(batch.rows() * program.hiddenSize) *
-                                      sizeof(float),
-                                  stream);
-             !s.ok()) {
-    return s;
-  }
-  if (graph.checkpoints > 0)
-    SLUICE_RETURN_IF_ERROR(device->copyToHost(
-        departedMemory.data(), graph.table(graph.layout.departedAt),
-        static_cast<uint64_t>(batch.rows()) * sizeof(int32_t), stream));
-  return device->record(ended, stream);
-}
-
-/// Returns whether the other members still take part in the exchanges of the
-/// step under way. Not every exchange is noted by itself; see GroupABI.h.
-Status CudaExecutor::State::checkGroup(Time now) {
-  if (!context.group)
-    return {};
-  // Relaxed: the host reads no data that the exchange has brought.
-  const int32_t seen =
-      std::atomic_ref(*exchanged).load(std::memory_order_relaxed);
-  if (std::exchange(exchangesSeen, seen) != seen)
-    exchangeSeenAt = now;
-  if (seen < exchangesAwaited &&
-      now - exchangeSeenAt > context.group->patience())
-    context.group->giveUp(failure(
-        "member ", context.group->member(), " of a group: exchange ", seen + 1,
-        " of a step or one behind it has not ended within ",
-        std::chrono::duration<double>(context.group->patience()).count(),
-        " s: another member is lost"));
-  return context.group->check();
-}
-
-/// Waits until the stream has reached the last record(), which comes after the
-/// nodes `running`, launched `launches` times. Meanwhile it tells the device
-/// which rows have died, and checks the group.
-Status CudaExecutor::State::await(device::CheckpointHandler *checkpoints,
-                                  const NodeSequence *running,
-                                  int32_t launches) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point begin = Clock::now();
-  const std::chrono::nanoseconds patience =
-      launches * device->options().patience;
-  while (true) {
-    // The time is taken before the device is asked, so that a process that was
-    // stopped in between finds the step done.
-    const Clock::time_point now = Clock::now();
-    const bool isLate = now - begin > patience;
-    Expected<bool> done = device->isDone(ended);
-    if (!done)
-      return done.status();
-    lookAtCheckpoints();
-    if (*done)
-      return {};
-    SLUICE_RETURN_IF_ERROR(checkGroup(now.time_since_epoch()));
-    if (checkpoints && checkpoints->findDead(alive))
-      // Relaxed: no other data depend on the flags. Children are marked before
-      // their parents, so that the device rarely sees a dead parent alone.
-      for (size_t row = alive.size(); row-- > 0;)
-        std::atomic_ref(aliveMemory.data()[row])
-            .store(alive[row], std::memory_order_relaxed);
-    if (isLate) {
-      const std::string where = running ? running->whereItStands() : "";
-      device->giveUp(failure("a step has not ended within ",
-                             std::chrono::duration<double>(patience).count(),
-                             " s", where.empty() ? "" : ": it is at ", where));
-      return device->givenUp();
-    }
-    std::this_thread::yield();
-  }
-}
-
-/// Records the time for checkpoints at which rows have left since the last
-/// look.
-void CudaExecutor::State::lookAtCheckpoints() {
-  // Relaxed: which rows have left is read after the step has ended.
-  noteSeen(std::atomic_ref(*passed).load(std::memory_order_relaxed));
-}
-
-void CudaExecutor::State::noteSeen(int32_t last) {
-  if (last > std::ssize(seenAt))
-    seenAt.resize(static_cast<size_t>(last),
-                  std::chrono::steady_clock::now().time_since_epoch());
-}
-
-/// Removes from the batch the rows that left on the device, checkpoint by
-/// checkpoint.
-void CudaExecutor::State::replay(const Bucket &bucket,
-                                 const device::StepInput &input) {
-  const StepGraph &graph = *bucket.description;
-  const StepBatch &batch = *input.batch;
-  originOf.resize(static_cast<size_t>(batch.rows()));
-  std::iota(originOf.begin(), originOf.end(), 0);
-  outputOf.assign(originOf.size(), -1);
-  bool anyDeparted = false;
-  if (graph.checkpoints > 0 && input.checkpoints)
-    input.checkpoints->agree();
-  // The rest of a step without rows was not computed.
-  for (int32_t at = 1; at <= graph.checkpoints && batch.rows() > 0; ++at) {
-    if (at == graph.checkpointsBeforeOutputs + 1)
-      noteOutputs(batch);
-    anyDeparted |= leaveAt(at, input);
-  }
-  if (graph.checkpoints == graph.checkpointsBeforeOutputs)
-    noteOutputs(batch);
-  rowOf.resize(originOf.size());
-  std::iota(rowOf.begin(), rowOf.end(), 0);
-  if (anyDeparted)
-    dropOrphans(input);
-  outputSlot.clear();
-  for (int32_t row : batch.outputRows())
-    outputSlot.push_back(outputOf[size_t(originOf[size_t(row)])]);
-}
-
-/// Records the device's output numbers, which are those of the batch at this
-/// point and stay.
-void CudaExecutor::State::noteOutputs(const StepBatch &batch) {
-  for (int64_t output = 0; output < batch.outputs(); ++output)
-    outputOf[size_t(originOf[size_t(batch.outputRows()[size_t(output)])])] =
-        static_cast<int32_t>(output);
-}
-
-/// Reports the checkpoint to the batch. Returns whether any rows left there.
-bool CudaExecutor::State::leaveAt(int32_t checkpoint,
-                                  const device::StepInput &input) {
-  const auto *departedAt = departedMemory.as<int32_t>();
-  stays.clear();
-  bool all = true;
-  for (int32_t origin : originOf) {
-    stays.push_back(departedAt[origin] != checkpoint);
-    all &= stays.back() != 0;
-  }
-  if (!input.checkpoints)
-    return false;
-  if (all) {
-    input.checkpoints->leave({}, {});
-    return false;
-  }
-  noteSeen(checkpoint);
-  for (RowMove move :
-       input.checkpoints->leave(stays, seenAt[size_t(checkpoint - 1)]))
-    originOf[size_t(move.to)] = originOf[size_t(move.from)];
-  originOf.resize(static_cast<size_t>(input.batch->rows()));
-  return true;
-}
-
-/// Removes rows that the device does not know to be dead; its rows stay where
-/// they are.
-void CudaExecutor::State::dropOrphans(const device::StepInput &input) {
-  for (RowMove move : input.checkpoints->dropOrphans()) {
-    originOf[size_t(move.to)] = originOf[size_t(move.from)];
-    rowOf[size_t(move.to)] = rowOf[size_t(move.from)];
-  }
-  originOf.resize(static_cast<size_t>(input.batch->rows()));
-  rowOf.resize(originOf.size());
-}
-
-/// Moves rows of the device up to the places of those that the host has
-/// removed. Each moved row comes from behind all rows that stay in place.
-Status CudaExecutor::State::keepSent(const StepGraph &graph,
-                                     const device::StepInput &input) {
-  const uint64_t bytes = uint64_t(program.hiddenSize) * sizeof(float);
-  sent = graph.sent;
-  for (int64_t row = 0; row < input.batch->rows(); ++row)
-    if (rowOf[size_t(row)] != row)
-      SLUICE_RETURN_IF_ERROR(device->copyOnDevice(
-          sent + uint64_t(row) * bytes,
-          sent + uint64_t(rowOf[size_t(row)]) * bytes, bytes, stream));
-  return {};
-}
-
-void CudaExecutor::State::writeSent(const device::StepInput &input) const {
-  const int64_t width = program.hiddenSize;
-  const int64_t bytes = width * activationBytes(input.outgoingFormat);
-  for (int64_t row = 0; row < input.batch->rows(); ++row)
-    encodeActivations(input.outgoingFormat,
-                      resultMemory.as<float>() + rowOf[size_t(row)] * width,
-                      input.outgoing.data() + row * bytes, width);
+  SLUICE_RETURN_IF_ERROR(model.program.hasOutput
+                             ? outputs.fetch(graph, input)
+                             : activations.fetch(graph, input));
+  SLUICE_RETURN_IF_ERROR(rows.fetch(graph, input.batch->rows()));
+  return model.device->record(model.ended, model.stream);
 }
 
 } // namespace sluice::cuda

@@ -14,9 +14,9 @@
 #define SLUICE_RUNTIME_DEVICE_CUDA_MEMORYPLAN_H
 
 #include "runtime/device/cuda/CudaProgram.h"
-#include "runtime/device/cuda/StepTables.h"
 #include "runtime/device/cuda/driver/Driver.h"
 #include "runtime/device/cuda/kernels/CompactABI.h"
+#include "runtime/device/cuda/step/StepTables.h"
 
 #include <vector>
 

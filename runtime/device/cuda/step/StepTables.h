@@ -32,8 +32,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SLUICE_RUNTIME_DEVICE_CUDA_STEPTABLES_H
-#define SLUICE_RUNTIME_DEVICE_CUDA_STEPTABLES_H
+#ifndef SLUICE_RUNTIME_DEVICE_CUDA_STEP_STEPTABLES_H
+#define SLUICE_RUNTIME_DEVICE_CUDA_STEP_STEPTABLES_H
 
 #include "runtime/device/StepInput.h"
 #include "runtime/device/cuda/CudaProgram.h"
@@ -140,4 +140,4 @@ private:
 
 } // namespace sluice::cuda
 
-#endif // SLUICE_RUNTIME_DEVICE_CUDA_STEPTABLES_H
+#endif // SLUICE_RUNTIME_DEVICE_CUDA_STEP_STEPTABLES_H

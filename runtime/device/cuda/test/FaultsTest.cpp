@@ -308,7 +308,7 @@ TEST(CudaFaultsTest, EachAllocationMayFail) {
     EXPECT_EQ(message, "cuMemHostAlloc: out of memory");
     ++failures;
   }
-  EXPECT_EQ(failures, 9);
+  EXPECT_EQ(failures, 8);
 }
 
 TEST(CudaFaultsTest, AKernelThatFailsBreaksTheDeviceForGood) {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/device/cuda/StepTables.h"
+#include "runtime/device/cuda/step/StepTables.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
