@@ -16,10 +16,7 @@ InterpreterExecutor::InterpreterExecutor(Interpreter &interpreter,
                                          const device::StepLimits &limits)
     : interpreter(interpreter) {
   bounds.vocabSize = interpreter.info().vocabSize;
-  bounds.rows = limits.rows;
-  bounds.outputs = limits.outputs;
-  bounds.pages = limits.pages;
-  bounds.contextLength = limits.contextLength;
+  bounds.limits = limits;
 }
 
 /// Returns for each of the `rows` rows before a checkpoint whether it is one of

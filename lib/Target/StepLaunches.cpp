@@ -84,11 +84,11 @@ static std::vector<std::optional<int64_t>> listLayers(StepOp step) {
 /// never read or written.
 static Expected<cuda::GraphContext>
 makeContext(const cuda::CudaProgram &program, int64_t rows) {
-  cuda::CudaExecutorLimits wanted;
+  cuda::CudaExecutorOptions wanted;
   wanted.rows = rows;
   wanted.pages = 1;
-  Expected<cuda::CudaExecutorLimits> limits =
-      cuda::resolveLimits(program, wanted);
+  Expected<cuda::CudaExecutorOptions> limits =
+      cuda::resolveOptions(program, wanted);
   if (!limits)
     return limits.status();
   Expected<cuda::MemoryPlan> plan = cuda::MemoryPlan::make(program, *limits);

@@ -79,7 +79,7 @@ struct FrameHeader {
 /// they allocate anything for it.
 struct FrameLimits {
   /// Rows of a step, and results of a result frame.
-  int64_t rows = 512;
+  int64_t rows = defaultStepRows;
   /// Slots of requests, and also opens, marks and closes of a frame.
   int64_t requests = 1;
   int64_t contextLength = 0;

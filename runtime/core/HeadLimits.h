@@ -24,7 +24,7 @@ struct HeadLimits {
   int64_t contextLength = 0;
   int64_t vocabSize = anyVocabSize; ///< token ids are below it
   /// Rows of a step with prompt rows, as far as other rows leave room.
-  int64_t prefillRows = 512;
+  int64_t prefillRows = defaultStepRows;
   /// Rows of a step that want an output.
   int64_t outputs = 64;
   int64_t stages = 1;

@@ -29,8 +29,8 @@ struct PipelineLimits {
   SpeculationOptions speculation;
   int64_t requests = 1;
   int64_t contextLength = 0;
-  int64_t vocabSize = anyVocabSize; ///< as in HeadLimits
-  int64_t prefillRows = 512;        ///< prompt rows of a step
+  int64_t vocabSize = anyVocabSize;      ///< as in HeadLimits
+  int64_t prefillRows = defaultStepRows; ///< prompt rows of a step
   /// Rows of a step, beside one for each request, that may want an output: for
   /// prompts that are scored.
   int64_t scoredRows = 0;

@@ -47,6 +47,10 @@ using NodeId = int64_t;
 /// The parent of a request's first row.
 constexpr NodeId noNode = -1;
 
+/// How many rows a step has at most, and so how long the chunks of prompts are,
+/// unless a user says otherwise.
+constexpr int64_t defaultStepRows = 512;
+
 /// Time since an arbitrary start. The deciding code reads no clock: callers
 /// pass the time in.
 using Time = std::chrono::nanoseconds;

@@ -60,12 +60,12 @@
 namespace sluice {
 
 struct StageLimits {
-  int64_t rows = 512;   ///< rows of a step
-  int64_t outputs = 64; ///< rows of a step that want an output
+  int64_t rows = defaultStepRows; ///< rows of a step
+  int64_t outputs = 64;           ///< rows of a step that want an output
   /// Rows of a step that belong to prompts. Chunks of this size keep the
   /// latency between checkpoints short and follow each other through the
   /// stages; fused in a mailbox, they would do neither.
-  int64_t promptRows = 512;
+  int64_t promptRows = defaultStepRows;
   int64_t requests = 1; ///< requests open at the same time
   /// Paths of all requests, which are sequences of the cache. A request has at
   /// most one more than it has living rows.

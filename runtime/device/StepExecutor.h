@@ -18,18 +18,6 @@ struct StreamHandle; // device/cuda/driver/Driver.h
 
 namespace sluice::device {
 
-/// The sizes that an executor is created with.
-struct StepLimits {
-  int64_t rows = 512;        ///< of a step
-  int64_t outputs = 1;       ///< rows of a step with logits
-  int64_t sequences = 1;     ///< open at the same time
-  int64_t pages = 0;         ///< of cache memory
-  int64_t contextLength = 0; ///< of one sequence; 0 means the program's
-  /// Whether all memory is made resident at the start, so that no step can run
-  /// out of it.
-  bool resident = false;
-};
-
 /// Rows in a device's memory, as [row][hiddenSize] floats. They are complete
 /// when the work in `stream` has ended.
 struct DeviceRows {

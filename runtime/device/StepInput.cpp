@@ -17,13 +17,13 @@ static Status checkRows(const StepInput &input, const StepBounds &bounds) {
   const StepBatch &batch = *input.batch;
   if (batch.rows() == 0)
     return failure("step: no rows");
-  if (batch.rows() > bounds.rows)
+  if (batch.rows() > bounds.limits.rows)
     return failure("step: ", batch.rows(), " rows is more than the limit of ",
-                   bounds.rows);
-  if (batch.outputs() > bounds.outputs)
+                   bounds.limits.rows);
+  if (batch.outputs() > bounds.limits.outputs)
     return failure("step: ", batch.outputs(),
                    " rows ask for logits, more than the limit of ",
-                   bounds.outputs);
+                   bounds.limits.outputs);
   if (!input.requests.empty() && std::ssize(input.requests) != batch.outputs())
     return failure("step: of ", batch.outputs(), " outputs, it is said for ",
                    input.requests.size(), " what is wanted");
@@ -41,9 +41,9 @@ static Status checkRows(const StepInput &input, const StepBounds &bounds) {
     if (bounds.hasEmbedding && token >= bounds.vocabSize)
       return failure("step: token ", token, " at position ", position,
                      " is not in the vocabulary of ", bounds.vocabSize);
-    if (position >= bounds.contextLength)
+    if (position >= bounds.limits.contextLength)
       return failure("step: position ", position, " is beyond the context of ",
-                     bounds.contextLength);
+                     bounds.limits.contextLength);
     SLUICE_RETURN_IF_ERROR(checkPlace(batch.sequences()[row], position));
   }
   for (Mirror mirror : batch.mirrors())
@@ -54,7 +54,7 @@ static Status checkRows(const StepInput &input, const StepBounds &bounds) {
 
 /// Checks the memory that the step reads and writes besides its rows.
 static Status checkMemory(const StepInput &input, const StepBounds &bounds) {
-  int64_t pages = bounds.pages;
+  int64_t pages = bounds.limits.pages;
   if (input.pages->limits().pages > pages)
     return failure("step: a table of ", input.pages->limits().pages,
                    " pages for a cache of ", pages);

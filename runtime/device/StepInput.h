@@ -103,16 +103,25 @@ struct StepInput {
   bool timesWaits = false;
 };
 
-/// The limits that a program and its executor set for a step.
+/// The sizes that an executor is created with.
+struct StepLimits {
+  int64_t rows = defaultStepRows; ///< of a step
+  int64_t outputs = 1;            ///< rows of a step with logits
+  int64_t sequences = 1;          ///< open at the same time
+  int64_t pages = 0;              ///< of cache memory
+  int64_t contextLength = 0;      ///< of one sequence; 0 means the program's
+  /// Whether all memory is made resident at the start, so that no step can run
+  /// out of it.
+  bool resident = false;
+};
+
+/// What a program and its executor ask of a step.
 struct StepBounds {
   bool hasEmbedding = true; ///< rows enter as tokens, not as activations
   bool hasOutput = true;    ///< rows leave as logits, not as activations
   int64_t vocabSize = 0;
   int64_t hiddenSize = 0;
-  int64_t rows = 0;           ///< of a step
-  int64_t outputs = 0;        ///< of a step
-  int64_t pages = 0;          ///< of cache memory
-  int64_t contextLength = 0;  ///< of a sequence
+  StepLimits limits = {};     ///< with the context length in force
   bool hasDeviceRows = false; ///< rows may enter and leave in device memory
 };
 

@@ -8,6 +8,7 @@
 #ifndef SLUICE_RUNTIME_ENGINE_ENGINEOPTIONS_H
 #define SLUICE_RUNTIME_ENGINE_ENGINEOPTIONS_H
 
+#include "runtime/core/Rows.h"
 #include "runtime/device/cpu/CorePlan.h"
 #include "runtime/engine/CacheStorage.h"
 
@@ -34,12 +35,13 @@ enum class VerifyOption : uint8_t {
 struct EngineOptions {
   int64_t threads = 0; // 0: the CPU's cores
   cpu::Pinning pinning = cpu::Pinning::Auto;
-  int64_t contextLength = 0;  // 0: the model's
-  int64_t prefillChunk = 512; // rows of a step while the prompt is computed
-  int64_t batchMates = 0;     // other sequences in every step
+  int64_t contextLength = 0; // 0: the model's
+  int64_t prefillChunk =
+      defaultStepRows;    // rows of a step while the prompt is computed
+  int64_t batchMates = 0; // other sequences in every step
   DeviceOption device = DeviceOption::Auto;
   CacheType cacheType = CacheType::Default;
-  bool fastMathBatch = false; // see cuda::CudaExecutorLimits
+  bool fastMathBatch = false; // see cuda::CudaExecutorOptions
   std::string modelDir;
   VerifyOption verify = VerifyOption::Background;
   std::optional<uint64_t> randomWeights; // seed; needs no files of the model

@@ -87,17 +87,12 @@ cuda::CudaProgram programFor(const ProgramDescriptor &descriptor,
   return program;
 }
 
-cuda::CudaExecutorLimits limitsOf(const device::StepLimits &needs,
-                                  const GpuStageOptions &options) {
-  cuda::CudaExecutorLimits limits;
-  limits.rows = needs.rows;
-  limits.outputs = needs.outputs;
-  limits.sequences = needs.sequences;
-  limits.pages = needs.pages;
-  limits.contextLength = needs.contextLength;
-  limits.cacheKind = options.cacheKind;
-  limits.fastMathBatch = options.fastMathBatch;
-  return limits;
+cuda::CudaExecutorOptions optionsOf(const device::StepLimits &needs,
+                                    const GpuStageOptions &options) {
+  cuda::CudaExecutorOptions made(needs);
+  made.cacheKind = options.cacheKind;
+  made.fastMathBatch = options.fastMathBatch;
+  return made;
 }
 
 Expected<std::unique_ptr<device::StepExecutor>>
@@ -115,7 +110,7 @@ makeExecutor(const std::shared_ptr<cuda::Device> &device,
     return interrupted() ? failure("interrupted") : Status();
   };
   Expected<std::unique_ptr<cuda::CudaExecutor>> made =
-      cuda::CudaExecutor::create(device, program, limitsOf(needs, options),
+      cuda::CudaExecutor::create(device, program, optionsOf(needs, options),
                                  loading);
   if (!made)
     return made.status();
@@ -174,15 +169,15 @@ GpuChoice::memoryNeed(const ProgramDescriptor &descriptor,
                       const GpuStageOptions &options,
                       const device::StepLimits &needs, bool exact) {
   cuda::CudaProgram program = programFor(descriptor, options, nullptr);
-  const cuda::CudaExecutorLimits limits = limitsOf(needs, options);
+  const cuda::CudaExecutorOptions wanted = optionsOf(needs, options);
   if (exact) {
     Expected<std::shared_ptr<cuda::Device>> on = device(0);
     if (!on)
       return on.status();
-    return cuda::CudaExecutor::memoryNeed(*on, std::move(program), limits);
+    return cuda::CudaExecutor::memoryNeed(*on, std::move(program), wanted);
   }
-  Expected<cuda::CudaExecutorLimits> resolved =
-      cuda::resolveLimits(program, limits);
+  Expected<cuda::CudaExecutorOptions> resolved =
+      cuda::resolveOptions(program, wanted);
   if (!resolved)
     return resolved.status();
   Expected<cuda::MemoryPlan> plan = cuda::MemoryPlan::make(program, *resolved);
@@ -231,7 +226,7 @@ Expected<LocalStage> GpuChoice::load(const ExecutableDescriptor &executable,
   stage.plan = [=, this,
                 device = *on](const device::StepLimits &needs) -> Status {
     Expected<cuda::MemoryNeed> need = cuda::CudaExecutor::memoryNeed(
-        device, *shared, limitsOf(needs, options));
+        device, *shared, optionsOf(needs, options));
     if (!need)
       return need.status();
     *planned = *need;

@@ -21,7 +21,7 @@ struct GpuStageOptions {
   FileSearch search;
   std::span<const uint8_t> image;
   cuda::CacheKind cacheKind = cuda::CacheKind::F16;
-  bool fastMathBatch = false;         // see cuda::CudaExecutorLimits
+  bool fastMathBatch = false;         // see cuda::CudaExecutorOptions
   int64_t threads = 0;                // that lay weights out; 0: all
   int64_t gpu = 0;                    // modulo the number of GPUs
   std::optional<uint64_t> randomSeed; // for weights without a file

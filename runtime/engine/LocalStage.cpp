@@ -23,20 +23,15 @@ engine::cpuStage(cpu::CpuProgram program, cpu::CacheFormat format,
   stage.make = [=,
                 program = std::move(program)](const device::StepLimits &needs)
       -> Expected<std::unique_ptr<device::StepExecutor>> {
-    cpu::CpuExecutorLimits limits;
-    limits.rows = needs.rows;
-    limits.outputs = needs.outputs;
-    limits.pages = needs.pages;
-    limits.contextLength = needs.contextLength;
-    limits.resident = needs.resident;
-    limits.cacheFormat = format;
+    cpu::CpuExecutorOptions options(needs);
+    options.cacheFormat = format;
     std::shared_ptr<cpu::ThreadPool> threads = pool ? *pool : nullptr;
     if (!threads)
       threads = team.makePool();
     if (pool)
       *pool = threads;
     Expected<std::unique_ptr<cpu::CpuExecutor>> made =
-        cpu::CpuExecutor::create(program, limits, threads, group);
+        cpu::CpuExecutor::create(program, options, threads, group);
     if (!made)
       return made.status();
     return std::unique_ptr<device::StepExecutor>(made.take());

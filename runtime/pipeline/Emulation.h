@@ -39,7 +39,7 @@ struct EmulationOptions {
   /// that caches hold, which determines memory.
   int64_t context = 1024;
   /// How many prompt rows a step can have.
-  int64_t prefillRows = 512;
+  int64_t prefillRows = defaultStepRows;
 };
 
 /// Immutable after create().

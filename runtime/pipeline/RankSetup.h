@@ -54,7 +54,7 @@ struct PipelineSettings {
   SpeculationOptions speculation;
   ActivationFormat activations = ActivationFormat::F32;
   int64_t requests = 1;
-  int64_t prefillRows = 512;
+  int64_t prefillRows = defaultStepRows;
   int64_t pages = 0;           ///< as in PipelineLimits
   bool sharesPrefixes = false; ///< as in PipelineLimits
   Time interTokenLatency{0};   ///< as in HeadLimits

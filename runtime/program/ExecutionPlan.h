@@ -104,7 +104,7 @@ struct ExecutionPlan {
   uint64_t identity = 0;
   Time maxLatency{0}; // between checkpoints, as predicted
   /// The most rows of a step: the least of the stages' limits.
-  int64_t stepRows = 512;
+  int64_t stepRows = defaultStepRows;
   std::vector<PlanRank> ranks;
   std::vector<PlanStage> stages;
   std::optional<PlanDraft> draft;

@@ -15,6 +15,7 @@
 #define SLUICE_RUNTIME_PROGRAM_PROGRAMDESCRIPTOR_H
 
 #include "runtime/base/Status.h"
+#include "runtime/core/Rows.h"
 #include "runtime/device/ProgramShape.h"
 #include "runtime/formats/BlockFormat.h"
 #include "runtime/formats/WeightSlice.h"
@@ -114,7 +115,7 @@ struct ProgramDescriptor : device::ProgramShape {
   int64_t checkpoints = 0; // of each step
   // The most rows of a step for which no stretch between checkpoints is
   // predicted to take longer than ExecutionPlan::maxLatency.
-  int64_t stepRows = 512;
+  int64_t stepRows = defaultStepRows;
 
   std::vector<WeightDescriptor> weights; // numbered as in the program
 

@@ -38,7 +38,7 @@ struct PlanOptions {
   /// The longest stretch between two checkpoints; 0 for no checkpoints.
   Time maxLatency{std::chrono::microseconds(500)};
   /// How many prompt rows a step can have, if the latency allows so many.
-  int64_t prefillRows = 512;
+  int64_t prefillRows = defaultStepRows;
 };
 
 struct SimulationPlan {

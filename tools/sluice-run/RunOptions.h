@@ -8,6 +8,7 @@
 #ifndef SLUICE_TOOLS_SLUICE_RUN_RUNOPTIONS_H
 #define SLUICE_TOOLS_SLUICE_RUN_RUNOPTIONS_H
 
+#include "runtime/core/Rows.h"
 #include "runtime/core/SamplingParams.h"
 
 #include <optional>
@@ -30,9 +31,9 @@ struct RunOptions {
   /// standard input.
   std::vector<std::string> prompts;
 
-  int64_t predict = 128;      // -1 means until the context is full.
-  int64_t contextLength = 0;  // 0 means the model's context.
-  int64_t prefillChunk = 512; // The rows of a prompt in a step.
+  int64_t predict = 128;                  // -1 means until the context is full.
+  int64_t contextLength = 0;              // 0 means the model's context.
+  int64_t prefillChunk = defaultStepRows; // The rows of a prompt in a step.
   SamplingParams sampling;
   bool ignoreEos = false;
   std::vector<std::string> stopStrings;

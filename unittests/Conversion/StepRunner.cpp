@@ -268,7 +268,7 @@ void StepRunner::reset(int64_t threads) {
   for (int64_t sequence = 0; sequence < maxSequences; ++sequence)
     if (*pages->open() != sequence)
       fail("a sequence has another number than its rows");
-  cpu::CpuExecutorLimits limits;
+  cpu::CpuExecutorOptions limits;
   limits.rows = limits.outputs = maxRows;
   limits.pages = count;
   limits.threads = threads;

@@ -32,7 +32,7 @@ public:
   int64_t vocabSize() const override { return bounds.vocabSize; }
   /// Returns 0, since no activations come in or go out.
   int64_t hiddenSize() const override { return 0; }
-  int64_t outputLimit() const override { return bounds.outputs; }
+  int64_t outputLimit() const override { return bounds.limits.outputs; }
   Status execute(const device::StepInput &input) override;
   std::span<const float> logits(int64_t output) const override {
     return results.row(output);

@@ -62,9 +62,9 @@ Status checkProgram(const CpuProgram &program) {
 }
 
 /// Replaces zeros by their defaults and checks the limits.
-Expected<CpuExecutorLimits> resolve(const CpuProgram &program,
-                                    CpuExecutorLimits limits,
-                                    const ThreadPool *pool) {
+Expected<CpuExecutorOptions> resolve(const CpuProgram &program,
+                                     CpuExecutorOptions limits,
+                                     const ThreadPool *pool) {
   if (limits.contextLength == 0)
     limits.contextLength = program.contextLength;
   if (pool)
@@ -87,7 +87,7 @@ Expected<CpuExecutorLimits> resolve(const CpuProgram &program,
 
 struct CpuExecutor::State {
   CpuProgram program; ///< does not change: `tasks` refer to it
-  CpuExecutorLimits limits;
+  CpuExecutorOptions limits;
   std::shared_ptr<ThreadPool> pool;
   SluiceStep step;
   ZeroedMemory arena;
@@ -96,7 +96,7 @@ struct CpuExecutor::State {
   int64_t outputCapacity;
   int64_t outputs = 0; ///< of the last step
 
-  State(CpuProgram given, const CpuExecutorLimits &limits,
+  State(CpuProgram given, const CpuExecutorOptions &limits,
         std::shared_ptr<ThreadPool> team)
       : program(std::move(given)), limits(limits), pool(std::move(team)),
         rowCapacity(roundedCapacity(limits.rows)),
@@ -182,7 +182,7 @@ uint64_t CpuExecutor::State::cacheBytes() const {
 }
 
 Expected<std::unique_ptr<CpuExecutor>>
-CpuExecutor::create(CpuProgram program, const CpuExecutorLimits &wanted,
+CpuExecutor::create(CpuProgram program, const CpuExecutorOptions &wanted,
                     std::shared_ptr<ThreadPool> pool,
                     comm::Collectives *group) {
   if (int64_t members = group ? group->members() : 1;
@@ -190,7 +190,7 @@ CpuExecutor::create(CpuProgram program, const CpuExecutorLimits &wanted,
     return failure("executor: a program for ", program.members,
                    " members in a group of ", members);
   SLUICE_RETURN_IF_ERROR(checkProgram(program));
-  Expected<CpuExecutorLimits> limits = resolve(program, wanted, pool.get());
+  Expected<CpuExecutorOptions> limits = resolve(program, wanted, pool.get());
   if (!limits)
     return limits.status();
   SLUICE_RETURN_IF_ERROR(requireIsa(isaName(program.isa)));
@@ -207,7 +207,7 @@ CpuExecutor::CpuExecutor(std::unique_ptr<State> state)
     : state(std::move(state)) {}
 CpuExecutor::~CpuExecutor() = default;
 
-const CpuExecutorLimits &CpuExecutor::limits() const { return state->limits; }
+const CpuExecutorOptions &CpuExecutor::limits() const { return state->limits; }
 int64_t CpuExecutor::vocabSize() const { return state->program.vocabSize; }
 int64_t CpuExecutor::hiddenSize() const { return state->program.hiddenSize; }
 bool CpuExecutor::hasEmbedding() const { return state->program.hasEmbedding; }
@@ -219,10 +219,11 @@ uint64_t CpuExecutor::cacheBytes() const { return state->cacheBytes(); }
 
 device::StepBounds CpuExecutor::bounds() const {
   const CpuProgram &program = state->program;
-  const CpuExecutorLimits &limits = state->limits;
-  return {program.hasEmbedding, program.hasOutput,   program.vocabSize,
-          program.hiddenSize,   limits.rows,         limits.outputs,
-          limits.pages,         limits.contextLength};
+  return {.hasEmbedding = program.hasEmbedding,
+          .hasOutput = program.hasOutput,
+          .vocabSize = program.vocabSize,
+          .hiddenSize = program.hiddenSize,
+          .limits = state->limits};
 }
 
 Status CpuExecutor::execute(const device::StepInput &input) {

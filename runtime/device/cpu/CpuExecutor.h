@@ -48,18 +48,16 @@ struct CpuProgram : device::ProgramShape {
   std::vector<CpuWeight> weights;
 };
 
-/// The sizes that an executor is created with. It reserves all memory for them
-/// at creation.
-struct CpuExecutorLimits {
-  int64_t rows = 512;        ///< rows of a step
-  int64_t outputs = 1;       ///< rows of a step that ask for logits
-  int64_t pages = 0;         ///< of cache memory, as in CachePages
-  int64_t contextLength = 0; ///< of one sequence; 0 means the program's
-  int64_t threads = 0;       ///< 0 means defaultThreadCount()
+/// What a CpuExecutor is created with. It reserves all memory for the limits at
+/// creation; unless they say `resident`, memory becomes resident when it is
+/// first used. How many sequences are open does not matter to it.
+struct CpuExecutorOptions : device::StepLimits {
+  CpuExecutorOptions() = default;
+  explicit CpuExecutorOptions(const device::StepLimits &limits)
+      : StepLimits(limits) {}
+
+  int64_t threads = 0; ///< 0 means defaultThreadCount()
   CacheFormat cacheFormat = CacheFormat::F32;
-  /// Whether all memory is made resident at creation, so that no step can run
-  /// out of it. Otherwise it becomes resident when it is first used.
-  bool resident = false;
 };
 
 /// Owns the arena and the caches of one program, and the thread pool unless
@@ -74,13 +72,13 @@ public:
   /// group; limits out of range; a CPU without the program's instruction set;
   /// not enough memory.
   static Expected<std::unique_ptr<CpuExecutor>>
-  create(CpuProgram program, const CpuExecutorLimits &limits,
+  create(CpuProgram program, const CpuExecutorOptions &limits,
          std::shared_ptr<ThreadPool> pool = nullptr,
          comm::Collectives *group = nullptr);
   ~CpuExecutor() override;
 
   /// Returns the limits in force, with zeros replaced by their defaults.
-  const CpuExecutorLimits &limits() const;
+  const CpuExecutorOptions &limits() const;
   int64_t vocabSize() const override;
   int64_t hiddenSize() const override;
   bool hasEmbedding() const override;

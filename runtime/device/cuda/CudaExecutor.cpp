@@ -28,7 +28,7 @@ struct CudaExecutor::State {
       : model(std::move(device), std::move(program)) {}
   ~State() { model.settle(); }
 
-  Status load(const CudaExecutorLimits &limits, const LoadOptions &loading);
+  Status load(const CudaExecutorOptions &limits, const LoadOptions &loading);
   device::StepBounds bounds() const;
   Status fillTables(const device::StepInput &input);
   Status run(const device::StepInput &input);
@@ -56,7 +56,7 @@ private:
 // Making an executor
 //===----------------------------------------------------------------------===//
 
-Status CudaExecutor::State::load(const CudaExecutorLimits &limits,
+Status CudaExecutor::State::load(const CudaExecutorOptions &limits,
                                  const LoadOptions &loading) {
   SLUICE_RETURN_IF_ERROR(model.begin(limits));
   SLUICE_RETURN_IF_ERROR(watch.allocate());
@@ -73,8 +73,8 @@ Status CudaExecutor::State::load(const CudaExecutorLimits &limits,
 
 Expected<MemoryNeed>
 CudaExecutor::memoryNeed(std::shared_ptr<Device> device, CudaProgram program,
-                         const CudaExecutorLimits &wanted) {
-  Expected<CudaExecutorLimits> limits = resolveLimits(program, wanted);
+                         const CudaExecutorOptions &wanted) {
+  Expected<CudaExecutorOptions> limits = resolveOptions(program, wanted);
   if (!limits)
     return limits.status();
   CudaModel model(std::move(device), std::move(program));
@@ -84,9 +84,9 @@ CudaExecutor::memoryNeed(std::shared_ptr<Device> device, CudaProgram program,
 
 Expected<std::unique_ptr<CudaExecutor>>
 CudaExecutor::create(std::shared_ptr<Device> device, CudaProgram program,
-                     const CudaExecutorLimits &wanted,
+                     const CudaExecutorOptions &wanted,
                      const LoadOptions &loading) {
-  Expected<CudaExecutorLimits> limits = resolveLimits(program, wanted);
+  Expected<CudaExecutorOptions> limits = resolveOptions(program, wanted);
   if (!limits)
     return limits.status();
   auto state = std::make_unique<State>(std::move(device), std::move(program));
@@ -115,7 +115,7 @@ CudaExecutor::~CudaExecutor() {
   kept->push_back(std::move(state));
 }
 
-const CudaExecutorLimits &CudaExecutor::limits() const {
+const CudaExecutorOptions &CudaExecutor::limits() const {
   return state->model.context.limits;
 }
 int64_t CudaExecutor::vocabSize() const {
@@ -165,11 +165,13 @@ std::span<const TokenLogit> CudaExecutor::candidates(int64_t output) const {
 //===----------------------------------------------------------------------===//
 
 device::StepBounds CudaExecutor::State::bounds() const {
-  const CudaExecutorLimits &limits = model.limits();
   const CudaProgram &program = model.program;
-  return {program.hasEmbedding, program.hasOutput,    program.vocabSize,
-          program.hiddenSize,   limits.rows,          limits.outputs,
-          limits.pages,         limits.contextLength, /*hasDeviceRows=*/true};
+  return {.hasEmbedding = program.hasEmbedding,
+          .hasOutput = program.hasOutput,
+          .vocabSize = program.vocabSize,
+          .hiddenSize = program.hiddenSize,
+          .limits = model.limits(),
+          .hasDeviceRows = true};
 }
 
 Status CudaExecutor::execute(const device::StepInput &input) {

@@ -54,7 +54,7 @@ public:
   /// reads no weight. Errors: a program or limits that do not fit together.
   static Expected<MemoryNeed> memoryNeed(std::shared_ptr<Device> device,
                                          CudaProgram program,
-                                         const CudaExecutorLimits &limits);
+                                         const CudaExecutorOptions &limits);
 
   /// Plans and takes the memory, loads the weights and makes the graphs. After
   /// that the host's copy of the weights is not needed any more. Errors: a
@@ -62,12 +62,12 @@ public:
   /// anything is loaded), weights that are not finite, errors of the device.
   static Expected<std::unique_ptr<CudaExecutor>>
   create(std::shared_ptr<Device> device, CudaProgram program,
-         const CudaExecutorLimits &limits, const LoadOptions &loading);
+         const CudaExecutorOptions &limits, const LoadOptions &loading);
   ~CudaExecutor() override;
 
   /// Returns the limits in force, in which zeros are replaced by their
   /// defaults.
-  const CudaExecutorLimits &limits() const;
+  const CudaExecutorOptions &limits() const;
   int64_t vocabSize() const override;
   int64_t hiddenSize() const override;
   bool hasEmbedding() const override;

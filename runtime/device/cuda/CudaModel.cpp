@@ -65,7 +65,7 @@ Status CudaModel::makeStream() {
   return {};
 }
 
-Status CudaModel::begin(const CudaExecutorLimits &limits) {
+Status CudaModel::begin(const CudaExecutorOptions &limits) {
   SLUICE_RETURN_IF_ERROR(device->enter());
   SLUICE_RETURN_IF_ERROR(makeStream());
   // Loading fails if there are no kernels for this chip. Drivers load their
@@ -97,7 +97,7 @@ Status CudaModel::loadKernels() {
   return {};
 }
 
-Status CudaModel::plan(const CudaExecutorLimits &limits) {
+Status CudaModel::plan(const CudaExecutorOptions &limits) {
   context.program = &program;
   context.limits = limits;
   context.multiprocessors = device->properties().multiprocessors;

@@ -32,11 +32,11 @@ struct CudaModel {
 
   /// Plans how much memory is needed. The first method if nothing is to be
   /// loaded, else part of begin().
-  Status plan(const CudaExecutorLimits &limits);
+  Status plan(const CudaExecutorOptions &limits);
 
   /// Makes the stream, loads the kernels and takes the memory. Fails if there
   /// is too little, or no code for the device.
-  Status begin(const CudaExecutorLimits &limits);
+  Status begin(const CudaExecutorOptions &limits);
   /// Makes and uploads the graphs, once `context` has all addresses. Otherwise
   /// the first step of each capacity would upload its graph while a request
   /// waits, and might find too little memory.
@@ -60,7 +60,7 @@ struct CudaModel {
   uint64_t rowBytes() const {
     return uint64_t(program.hiddenSize) * sizeof(float);
   }
-  const CudaExecutorLimits &limits() const { return context.limits; }
+  const CudaExecutorOptions &limits() const { return context.limits; }
 
   std::shared_ptr<Device> device;
   CudaProgram program;

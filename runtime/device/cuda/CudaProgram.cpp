@@ -105,8 +105,8 @@ LinearWeight tilesOf(const TableWeight &table) {
   return tiles;
 }
 
-Expected<CudaExecutorLimits> resolveLimits(const CudaProgram &program,
-                                           CudaExecutorLimits limits) {
+Expected<CudaExecutorOptions> resolveOptions(const CudaProgram &program,
+                                             CudaExecutorOptions limits) {
   SLUICE_RETURN_IF_ERROR(checkProgram(program));
   if (limits.contextLength == 0)
     limits.contextLength = program.contextLength;

@@ -10,6 +10,7 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/device/ProgramShape.h"
+#include "runtime/device/StepInput.h"
 #include "runtime/device/cuda/kernels/CacheABI.h"
 #include "runtime/formats/RandomRow.h"
 #include "runtime/formats/WeightSlice.h"
@@ -88,16 +89,13 @@ struct CudaProgram : device::ProgramShape {
   std::vector<CudaWeight> weights;
 };
 
-/// The bounds of a CudaExecutor, which takes all memory for them at the start.
-struct CudaExecutorLimits {
-  int64_t rows = 512;  ///< rows of a step
-  int64_t outputs = 1; ///< rows of a step that ask for logits
-  /// Sequences that have rows in a step.
-  int64_t sequences = 1;
-  /// Pages of the cache, as CachePages counts them.
-  int64_t pages = 0;
-  /// Positions of one sequence; 0 stands for the program's.
-  int64_t contextLength = 0;
+/// What a CudaExecutor is created with. It takes all memory for the limits at
+/// the start, whether they say `resident` or not.
+struct CudaExecutorOptions : device::StepLimits {
+  CudaExecutorOptions() = default;
+  explicit CudaExecutorOptions(const device::StepLimits &limits)
+      : StepLimits(limits) {}
+
   CacheKind cacheKind = CacheKind::F16;
   /// Lets cuBLASLt compute the products of many rows. A row's bits then depend
   /// on the number of rows in its step, and the speed on the library.
@@ -107,8 +105,8 @@ struct CudaExecutorLimits {
 /// Replaces zeros by their defaults and checks the program and the limits
 /// against each other. Errors: a program whose parts do not fit together, a
 /// weight that no kernel takes, heads that are too large, limits out of range.
-Expected<CudaExecutorLimits> resolveLimits(const CudaProgram &program,
-                                           CudaExecutorLimits limits);
+Expected<CudaExecutorOptions> resolveOptions(const CudaProgram &program,
+                                             CudaExecutorOptions limits);
 
 } // namespace sluice::cuda
 

@@ -73,12 +73,12 @@ ProductNode productOf(const StepGraph *graph, WeightKind kind, int32_t rows,
 
 } // namespace
 
-bool isDense(const CudaExecutorLimits &limits, WeightKind kind, int64_t rows) {
+bool isDense(const CudaExecutorOptions &limits, WeightKind kind, int64_t rows) {
   return limits.fastMathBatch && hasDense(kind) && rows >= denseMinRows;
 }
 
 DenseRoom denseRoom(const CudaProgram &program,
-                    const CudaExecutorLimits &limits) {
+                    const CudaExecutorOptions &limits) {
   DenseRoom room;
   for (const CudaWeight &weight : program.weights) {
     const auto *linear = std::get_if<LinearWeight>(&weight);

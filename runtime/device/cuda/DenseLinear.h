@@ -7,7 +7,7 @@
 //
 // In graphs of at least denseMinRows rows, cuBLASLt computes the products
 // (except those of F32 weights) if a row's bits may depend on the other rows of
-// its batch (CudaExecutorLimits::fastMathBatch). It uses instructions of the
+// its batch (CudaExecutorOptions::fastMathBatch). It uses instructions of the
 // newest chips that kernels/LinearTile.cuh does not use. The weight is
 // unpacked, multiplied and finished some columns at a time.
 //
@@ -27,11 +27,11 @@ constexpr int64_t denseMinRows = 256;
 /// Returns the room that cuBLASLt's products need. Returns zeros if no product
 /// uses cuBLASLt.
 DenseRoom denseRoom(const CudaProgram &program,
-                    const CudaExecutorLimits &limits);
+                    const CudaExecutorOptions &limits);
 
 /// Returns whether cuBLASLt multiplies weights of `kind` in graphs of `rows`
 /// rows.
-bool isDense(const CudaExecutorLimits &limits, WeightKind kind, int64_t rows);
+bool isDense(const CudaExecutorOptions &limits, WeightKind kind, int64_t rows);
 
 /// Appends nodes that do what a kernel sluice_linear_* does with the arguments.
 /// `name` is the name of the kind, as it occurs in the names of kernels.

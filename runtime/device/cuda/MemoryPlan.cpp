@@ -65,7 +65,7 @@ struct LinearRoom {
 
 /// Returns what the launch of the products first .. first + count - 1 needs.
 LinearRoom launchRoom(const CudaProgram &program,
-                      const CudaExecutorLimits &limits, size_t first,
+                      const CudaExecutorOptions &limits, size_t first,
                       size_t count) {
   int32_t blocks = 0, parts = 1;
   WeightKind kind = {};
@@ -97,7 +97,7 @@ LinearRoom launchRoom(const CudaProgram &program,
 }
 
 LinearRoom linearRoom(const CudaProgram &program,
-                      const CudaExecutorLimits &limits) {
+                      const CudaExecutorOptions &limits) {
   LinearRoom room;
   for (size_t task = 0; task < program.step.tasks.size();) {
     const size_t count = joinedTasks(program, task);
@@ -116,7 +116,7 @@ struct AttendRoom {
 };
 
 AttendRoom attendRoom(const CudaProgram &program,
-                      const CudaExecutorLimits &limits) {
+                      const CudaExecutorOptions &limits) {
   AttendRoom room;
   for (const device::StepTask &task : program.step.tasks) {
     const auto *attend = std::get_if<device::AttendTask>(&task);
@@ -136,7 +136,7 @@ AttendRoom attendRoom(const CudaProgram &program,
   return room;
 }
 
-void planWeights(const CudaProgram &program, const CudaExecutorLimits &limits,
+void planWeights(const CudaProgram &program, const CudaExecutorOptions &limits,
                  Planner &planner, MemoryPlan &plan) {
   for (const CudaWeight &weight : program.weights) {
     uint64_t bytes = 0;
@@ -159,7 +159,7 @@ void planWeights(const CudaProgram &program, const CudaExecutorLimits &limits,
                      2 * table.inverseFrequencies.size() * sizeof(float)));
 }
 
-void planStep(const CudaProgram &program, const CudaExecutorLimits &limits,
+void planStep(const CudaProgram &program, const CudaExecutorOptions &limits,
               Planner &planner, MemoryPlan &plan) {
   const LinearRoom linear = linearRoom(program, limits);
   const AttendRoom attend = attendRoom(program, limits);
@@ -235,7 +235,7 @@ int64_t layerPageBytes(const device::CacheShape &shape, CacheKind kind) {
 }
 
 Expected<MemoryPlan> MemoryPlan::make(const CudaProgram &program,
-                                      const CudaExecutorLimits &limits) {
+                                      const CudaExecutorOptions &limits) {
   MemoryPlan plan;
   Planner planner;
   planWeights(program, limits, planner, plan);

@@ -65,9 +65,9 @@ struct MemoryPlan : MemoryNeed {
   /// Plans the arena. If the program's tasks find no tokens
   /// (StepPlan::findsTokens()), only logits are made for outputs, and there is
   /// no room for tokens and candidates. Errors: sizes that overflow;
-  /// resolveLimits() has checked all else.
+  /// resolveOptions() has checked all else.
   static Expected<MemoryPlan> make(const CudaProgram &program,
-                                   const CudaExecutorLimits &limits);
+                                   const CudaExecutorOptions &limits);
 
   std::vector<uint64_t> weights; ///< of each weight; tied ones have the same
   std::vector<uint64_t> ropes;   ///< [contextLength][rotary] floats each

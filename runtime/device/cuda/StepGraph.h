@@ -37,7 +37,7 @@ namespace sluice::cuda {
 /// The data that all graphs of a program share. Outlives the graphs.
 struct GraphContext {
   const CudaProgram *program = nullptr;
-  CudaExecutorLimits limits;
+  CudaExecutorOptions limits;
   MemoryPlan plan;
   DeviceAddress arena = 0;
   /// The flags of living rows: a byte for each row of the step, in host memory.

@@ -24,7 +24,7 @@ const TinyProgram &tiny() {
 
 std::unique_ptr<StepExecutor>
 makeExecutor(TinyPart part, const StepLimits &wanted, int64_t threads) {
-  CpuExecutorLimits limits;
+  CpuExecutorOptions limits;
   limits.rows = wanted.rows;
   limits.outputs = wanted.outputs;
   limits.pages = wanted.pages;

@@ -374,7 +374,7 @@ TEST_F(ExecutorTest, StepsAllocateNothing) {
 TEST_F(ExecutorTest, ProgramsAndLimitsAreChecked) {
   auto message = [&](auto change) {
     CpuProgram program = tiny.program();
-    CpuExecutorLimits limits;
+    CpuExecutorOptions limits;
     limits.pages = 4;
     change(program, limits);
     return CpuExecutor::create(std::move(program), limits).status().message();
@@ -414,7 +414,7 @@ TEST_F(ExecutorTest, ProgramsAndLimitsAreChecked) {
 TEST_F(ExecutorTest, StagesAreCheckedForWhatTheyHave) {
   auto message = [&](TinyPart part, auto change) {
     CpuProgram program = tiny.program(part);
-    CpuExecutorLimits limits;
+    CpuExecutorOptions limits;
     limits.pages = 4;
     change(program);
     return CpuExecutor::create(std::move(program), limits).status().message();
@@ -431,7 +431,7 @@ TEST_F(ExecutorTest, StagesAreCheckedForWhatTheyHave) {
 }
 
 TEST_F(ExecutorTest, LimitsOfZeroAreFilledIn) {
-  CpuExecutorLimits limits;
+  CpuExecutorOptions limits;
   limits.pages = 4;
   auto executor = CpuExecutor::create(tiny.program(), limits);
   ASSERT_TRUE(executor) << executor.status().message();
@@ -443,7 +443,7 @@ TEST_F(ExecutorTest, LimitsOfZeroAreFilledIn) {
 }
 
 TEST_F(ExecutorTest, MemoryThatIsNotThereIsRefusedAtTheStart) {
-  CpuExecutorLimits limits;
+  CpuExecutorOptions limits;
   limits.pages = 1 << 28; // 8 TB
   EXPECT_TRUE(CpuExecutor::create(tiny.program(), limits));
   limits.resident = true;
@@ -456,7 +456,7 @@ TEST_F(ExecutorTest, MemoryThatIsNotThereIsRefusedAtTheStart) {
 
 TEST_F(ExecutorTest, ExecutorsMayShareAPool) {
   auto pool = std::make_shared<ThreadPool>(2);
-  CpuExecutorLimits limits;
+  CpuExecutorOptions limits;
   limits.pages = 4;
   limits.threads = 7;
   auto first = CpuExecutor::create(tiny.program(), limits, pool);

@@ -40,7 +40,7 @@ protected:
   }
 
   static std::string refusal(CpuProgram program) {
-    CpuExecutorLimits limits;
+    CpuExecutorOptions limits;
     limits.pages = 4;
     return CpuExecutor::create(std::move(program), limits).status().message();
   }

@@ -85,7 +85,7 @@ public:
                        CachePages::pagesFor(TinyProgram::contextLength),
                    limits.sequences, TinyProgram::contextLength})
                   .take()) {
-    CpuExecutorLimits each;
+    CpuExecutorOptions each;
     each.rows = limits.rows;
     each.outputs = limits.outputs;
     each.pages = cache.limits().pages;
@@ -105,7 +105,7 @@ public:
 
   CachePages &pages() { return cache; }
   CpuExecutor &stage(size_t index) { return *stages[index]; }
-  const CpuExecutorLimits &limits() const { return stages[0]->limits(); }
+  const CpuExecutorOptions &limits() const { return stages[0]->limits(); }
 
   /// Grows the sequences that are too short for the batch's rows.
   void place(const StepBatch &batch) {

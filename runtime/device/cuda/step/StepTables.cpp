@@ -18,7 +18,7 @@ namespace sluice::cuda {
 static constexpr int64_t alignedWords = 64;
 static constexpr int64_t requestWords = sizeof(OutputRequest) / sizeof(int32_t);
 
-TableLayout::TableLayout(const CudaExecutorLimits &limits, int64_t rows)
+TableLayout::TableLayout(const CudaExecutorOptions &limits, int64_t rows)
     : rows(rows), mirrors(rows * (CachePages::pageTokens - 1)),
       sequences(limits.sequences),
       pagesPerSequence(CachePages::pagesFor(limits.contextLength)) {
@@ -46,7 +46,7 @@ TableLayout::TableLayout(const CudaExecutorLimits &limits, int64_t rows)
   words = at;
 }
 
-StepTables::StepTables(const CudaExecutorLimits &limits, int32_t *block)
+StepTables::StepTables(const CudaExecutorOptions &limits, int32_t *block)
     : block(block), sequenceNumbers(std::bit_ceil(
                         static_cast<size_t>(2 * limits.sequences))) {
   std::fill(block, block + TableLayout(limits, limits.rows).words, 0);

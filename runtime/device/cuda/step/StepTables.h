@@ -61,7 +61,7 @@ struct TableLayout {
 
   /// Makes the layout for graphs of `rows` rows. With more rows no offset is
   /// smaller.
-  TableLayout(const CudaExecutorLimits &limits, int64_t rows);
+  TableLayout(const CudaExecutorOptions &limits, int64_t rows);
 
   int64_t rows; ///< capacity
   /// Capacity: as many as a step of `rows` rows can have.
@@ -80,7 +80,7 @@ struct TableLayout {
 class StepTables {
 public:
   /// `block` has room for any layout of the limits, and outlives this object.
-  StepTables(const CudaExecutorLimits &limits, int32_t *block);
+  StepTables(const CudaExecutorOptions &limits, int32_t *block);
 
   /// How a graph computes attention.
   struct Attention {

@@ -29,7 +29,7 @@ ExecutorChain makeChain(const StepLimits &wanted, bool inStages) {
   options.program = tinyKernels();
   std::shared_ptr<Device> device =
       (*emulator::openEmulated(options))->open(0).take();
-  CudaExecutorLimits limits;
+  CudaExecutorOptions limits;
   limits.rows = wanted.rows;
   limits.outputs = wanted.outputs;
   limits.sequences = wanted.sequences;

@@ -70,7 +70,7 @@ TEST(CudaExecutorTest, AgreesWithTheCpu) {
 TEST(CudaExecutorTest, ATiedTableIsTheOutputHead) {
   emulator::EmulatedOptions options;
   options.program = tinyKernels();
-  CudaExecutorLimits limits;
+  CudaExecutorOptions limits;
   limits.rows = 4;
   limits.pages = 4;
   auto logitsOf = [&](int64_t tied) {

@@ -25,8 +25,8 @@ const TinyProgram &tiny() {
   return program;
 }
 
-CudaExecutorLimits smallLimits() {
-  CudaExecutorLimits limits;
+CudaExecutorOptions smallLimits() {
+  CudaExecutorOptions limits;
   limits.rows = 8;
   limits.pages = 4;
   return limits;
@@ -34,7 +34,7 @@ CudaExecutorLimits smallLimits() {
 
 /// Returns the error of making an executor; empty if it can be made.
 std::string makeError(emulator::EmulatedOptions options, CudaProgram program,
-                      const CudaExecutorLimits &limits = smallLimits()) {
+                      const CudaExecutorOptions &limits = smallLimits()) {
   if (options.program.empty())
     options.program = tinyKernels();
   std::shared_ptr<Device> device =
@@ -50,7 +50,7 @@ TEST(CudaFaultsTest, TooLittleMemoryIsSaidBeforeAnythingIsLoaded) {
   emulator::EmulatedOptions options;
   options.memoryBytes = 100000;
   options.failHostAllocation = 1; // Not reached.
-  CudaExecutorLimits limits = smallLimits();
+  CudaExecutorOptions limits = smallLimits();
   limits.pages = 1000;
   std::string message = makeError(options, tinyGraph(tiny()), limits);
   EXPECT_THAT(
@@ -230,7 +230,7 @@ TEST(CudaFaultsTest, ADeviceThatIsFullStillLaunchesEveryGraph) {
   options.program = tinyKernels();
   std::shared_ptr<Device> device =
       (*emulator::openEmulated(options))->open(0).take();
-  CudaExecutorLimits limits = smallLimits();
+  CudaExecutorOptions limits = smallLimits();
   std::unique_ptr<CudaExecutor> executor =
       CudaExecutor::create(device, tinyGraph(tiny()), limits, {}).take();
   DeviceAddress rest = *device->allocate(device->memory()->freeBytes);
@@ -275,7 +275,7 @@ TEST(CudaFaultsTest, GraphsAreReservedFor) {
 /// opened.
 TEST(CudaFaultsTest, ProductsAreReservedFor) {
   emulator::EmulatedOptions options;
-  CudaExecutorLimits limits = smallLimits();
+  CudaExecutorOptions limits = smallLimits();
   limits.rows = 256;
   limits.fastMathBatch = true;
   options.program = tinyKernels();
@@ -464,14 +464,14 @@ TEST(CudaFaultsTest, ProgramsThatDoNotFit) {
 }
 
 TEST(CudaFaultsTest, LimitsOutOfRange) {
-  for (auto change : std::vector<void (*)(CudaExecutorLimits &)>{
-           [](CudaExecutorLimits &l) { l.rows = 0; },
-           [](CudaExecutorLimits &l) { l.rows = 32769; },
-           [](CudaExecutorLimits &l) { l.outputs = 0; },
-           [](CudaExecutorLimits &l) { l.sequences = 0; },
-           [](CudaExecutorLimits &l) { l.pages = 0; },
-           [](CudaExecutorLimits &l) { l.contextLength = 101; }}) {
-    CudaExecutorLimits limits = smallLimits();
+  for (auto change : std::vector<void (*)(CudaExecutorOptions &)>{
+           [](CudaExecutorOptions &l) { l.rows = 0; },
+           [](CudaExecutorOptions &l) { l.rows = 32769; },
+           [](CudaExecutorOptions &l) { l.outputs = 0; },
+           [](CudaExecutorOptions &l) { l.sequences = 0; },
+           [](CudaExecutorOptions &l) { l.pages = 0; },
+           [](CudaExecutorOptions &l) { l.contextLength = 101; }}) {
+    CudaExecutorOptions limits = smallLimits();
     change(limits);
     EXPECT_THAT(makeError({}, tinyGraph(tiny()), limits),
                 HasSubstr("is not between"));

@@ -130,7 +130,7 @@ public:
       options.program = tinyKernels();
     Expected<std::unique_ptr<Driver>> driver = emulator::openEmulated(options);
     device = (*driver)->open(0).take();
-    CudaExecutorLimits each;
+    CudaExecutorOptions each;
     each.rows = limits.rows;
     each.outputs = limits.outputs;
     each.sequences = limits.sequences;

@@ -25,8 +25,8 @@ const cpu::TinyProgram &tiny() {
   return program;
 }
 
-CudaExecutorLimits someLimits() {
-  CudaExecutorLimits limits;
+CudaExecutorOptions someLimits() {
+  CudaExecutorOptions limits;
   limits.rows = 100;
   limits.outputs = 10;
   limits.sequences = 5;
@@ -93,7 +93,7 @@ TEST(MemoryPlanTest, WhereNoTokensAreFoundThereIsNoRoomForThem) {
 TEST(MemoryPlanTest, PartialResultsOfAttentionAreBounded) {
   CudaProgram program = tinyGraph(tiny());
   program.contextLength = 131072;
-  CudaExecutorLimits limits = someLimits();
+  CudaExecutorOptions limits = someLimits();
   limits.contextLength = 131072;
   program.caches.assign(program.caches.size(), {8, 128});
   for (device::PlannedAttention &attention : program.step.attentions)
@@ -108,7 +108,7 @@ TEST(MemoryPlanTest, PartialResultsOfAttentionAreBounded) {
 /// Of groups of many heads, each 16 have a ticket.
 TEST(MemoryPlanTest, AttentionHasTicketsForItsRows) {
   CudaProgram program = tinyGraph(tiny());
-  CudaExecutorLimits limits = someLimits();
+  CudaExecutorOptions limits = someLimits();
   program.caches.assign(program.caches.size(), {2, 128});
   for (device::PlannedAttention &attention : program.step.attentions)
     attention.heads = 80;
@@ -152,7 +152,7 @@ TEST(MemoryPlanTest, TablesAreCountedAsTheyLieThere) {
 TEST(MemoryPlanTest, SizesThatOverflow) {
   CudaProgram program = tinyGraph(tiny());
   program.rowFloats = int64_t{1} << 40;
-  CudaExecutorLimits limits = someLimits();
+  CudaExecutorOptions limits = someLimits();
   limits.rows = 32768;
   limits.pages = int64_t{1} << 30;
   program.caches.assign(1 << 20, {65535, 256});

@@ -35,7 +35,7 @@ protected:
                                  bool fastMathBatch = false) {
     program = tinyGraph(tiny, part);
     context.program = &program;
-    context.limits = CudaExecutorLimits();
+    context.limits = CudaExecutorOptions();
     context.limits.rows = 256;
     context.limits.outputs = 8;
     context.limits.pages = 8;

@@ -46,7 +46,7 @@ protected:
     return {first, first + batch.rows()};
   }
 
-  CudaExecutorLimits limits;
+  CudaExecutorOptions limits;
   CachePages pages = CachePages::create({1024, 6, 4096}).take();
   StepBatch batch{64, 8, 64};
   std::vector<int32_t> block;

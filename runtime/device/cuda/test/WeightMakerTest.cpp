@@ -259,8 +259,8 @@ private:
     static const cpu::TinyProgram program(cpu::Isa::Avx2);
     return program;
   }
-  static CudaExecutorLimits limits() {
-    CudaExecutorLimits limits;
+  static CudaExecutorOptions limits() {
+    CudaExecutorOptions limits;
     limits.rows = 4;
     limits.pages = 4;
     return limits;
