@@ -57,37 +57,13 @@ static bool mustFail(size_t bytes) {
   return true;
 }
 
-/// Counts an allocation, and returns what `allocate` returns unless the
-/// allocation must fail.
-template <typename Allocate>
-static void *counted(size_t bytes, Allocate allocate) {
+void *operator new(size_t bytes) {
   made.fetch_add(1, std::memory_order_relaxed);
   ++madeByThread;
-  void *memory = mustFail(bytes) ? nullptr : allocate();
+  void *memory = mustFail(bytes) ? nullptr : std::malloc(bytes);
   if (!memory)
     throw std::bad_alloc();
   return memory;
 }
-
-// All forms that are used are defined here: the linker would take the object
-// with a sanitizer's own forms for one that is missing, and that has them all.
-void *operator new(size_t bytes) {
-  return counted(bytes, [=] { return std::malloc(bytes); });
-}
-void *operator new[](size_t bytes) { return operator new(bytes); }
-void *operator new(size_t bytes, std::align_val_t alignment) {
-  const auto align = static_cast<size_t>(alignment);
-  return counted(bytes, [=] {
-    return std::aligned_alloc(align, (bytes + align - 1) / align * align);
-  });
-}
 void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete[](void *memory) noexcept { std::free(memory); }
 void operator delete(void *memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void *memory, size_t) noexcept { std::free(memory); }
-void operator delete(void *memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void *memory, size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
