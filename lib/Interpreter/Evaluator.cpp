@@ -125,13 +125,14 @@ static Status evalRowWise(Operation *op, Scope &s) {
           })
           .Case([&](ir::RmsNormOp op) {
             return evalRmsNorm(s.rows(op.getInput()), s.weight(op.getWeight()),
+                               op.countHeads(),
                                op.getEpsilon().convertToDouble());
           })
           .Case([&](ir::LayerNormOp op) {
-            return evalLayerNorm(s.rows(op.getInput()),
-                                 s.weight(op.getWeight()),
-                                 s.optionalWeight(op.getBias()),
-                                 op.getEpsilon().convertToDouble());
+            return evalLayerNorm(
+                s.rows(op.getInput()), s.weight(op.getWeight()),
+                s.optionalWeight(op.getBias()), op.countHeads(),
+                op.getEpsilon().convertToDouble());
           })
           .Case([&](ir::LinearOp op) {
             return evalLinear(s.rows(op.getInput()), s.weight(op.getWeight()),

@@ -99,12 +99,27 @@ Status StepExecution::declare(ir::ParamOp op) {
   return {};
 }
 
+/// Returns the same numbers as rows of another width: whole rows as their
+/// heads, or heads as whole rows.
+static Rows viewAs(const Rows &rows, int64_t width) {
+  if (rows->width() == width)
+    return rows;
+  std::span<const float> elements = rows->elements();
+  return std::make_shared<const RowData>(
+      width, std::vector<float>(elements.begin(), elements.end()));
+}
+
+static int64_t getWidth(Value buffer) {
+  return llvm::cast<ir::BufferType>(buffer.getType()).getWidth();
+}
+
 Status StepExecution::evalRows(ir::TaskRowsOp loop) {
   Scope scope;
   scope.set(step.getBatch(), batch);
   for (auto [buffer, argument] :
        llvm::zip_equal(loop.getReads(), loop.getRowArguments()))
-    scope.set(argument, Held(buffers.at(buffer)));
+    scope.set(argument, Held(viewAs(buffers.at(buffer),
+                                    ir::getWidth(argument.getType()))));
   for (auto [weight, argument] :
        llvm::zip_equal(loop.getWeights(), loop.getWeightArguments()))
     if (const WeightData *data = weights.lookup(weight))
@@ -117,7 +132,7 @@ Status StepExecution::evalRows(ir::TaskRowsOp loop) {
   }
   for (auto [buffer, rows] :
        llvm::zip_equal(loop.getWrites(), loop.getYield().getRows()))
-    set(buffer, std::get<Rows>(scope.get(rows)));
+    set(buffer, viewAs(std::get<Rows>(scope.get(rows)), getWidth(buffer)));
   return {};
 }
 

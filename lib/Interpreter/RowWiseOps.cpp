@@ -24,43 +24,55 @@ RowData sluice::interpreter::evalEmbed(const WeightData &table,
   return result;
 }
 
+/// Calls `normalise` with each of the equal parts of each row, and where its
+/// result goes.
+template <typename Normalise>
+static RowData forEachHead(const RowData &input, int64_t heads,
+                           const Normalise &normalise) {
+  RowData result(input.rows(), input.width());
+  const auto width = static_cast<size_t>(input.width() / heads);
+  for (int64_t r = 0; r < input.rows(); ++r)
+    for (size_t first = 0; first < size_t(input.width()); first += width)
+      normalise(input.row(r).subspan(first, width),
+                result.row(r).subspan(first, width));
+  return result;
+}
+
 RowData sluice::interpreter::evalRmsNorm(const RowData &input,
                                          const WeightData &weight,
-                                         double epsilon) {
-  RowData result(input.rows(), input.width());
-  for (int64_t r = 0; r < input.rows(); ++r) {
-    std::span<const float> x = input.row(r);
-    double squares = 0;
-    for (float element : x)
-      squares += static_cast<double>(element) * element;
-    double scale = 1 / std::sqrt(squares / input.width() + epsilon);
-    for (int64_t i = 0; i < input.width(); ++i)
-      result.row(r)[i] = static_cast<float>(x[i] * scale * weight.data[i]);
-  }
-  return result;
+                                         int64_t heads, double epsilon) {
+  return forEachHead(
+      input, heads, [&](std::span<const float> x, std::span<float> y) {
+        double squares = 0;
+        for (float element : x)
+          squares += static_cast<double>(element) * element;
+        double scale =
+            1 / std::sqrt(squares / static_cast<double>(x.size()) + epsilon);
+        for (size_t i = 0; i < x.size(); ++i)
+          y[i] = static_cast<float>(x[i] * scale * weight.data[i]);
+      });
 }
 
 RowData sluice::interpreter::evalLayerNorm(const RowData &input,
                                            const WeightData &weight,
                                            const WeightData *bias,
-                                           double epsilon) {
-  RowData result(input.rows(), input.width());
-  for (int64_t r = 0; r < input.rows(); ++r) {
-    std::span<const float> x = input.row(r);
-    double sum = 0;
-    for (float element : x)
-      sum += element;
-    double mean = sum / input.width();
-    double squares = 0;
-    for (float element : x)
-      squares += (element - mean) * (element - mean);
-    double scale = 1 / std::sqrt(squares / input.width() + epsilon);
-    for (int64_t i = 0; i < input.width(); ++i) {
-      double y = (x[i] - mean) * scale * weight.data[i];
-      result.row(r)[i] = static_cast<float>(bias ? y + bias->data[i] : y);
-    }
-  }
-  return result;
+                                           int64_t heads, double epsilon) {
+  return forEachHead(
+      input, heads, [&](std::span<const float> x, std::span<float> y) {
+        const auto width = static_cast<double>(x.size());
+        double sum = 0;
+        for (float element : x)
+          sum += element;
+        double mean = sum / width;
+        double squares = 0;
+        for (float element : x)
+          squares += (element - mean) * (element - mean);
+        double scale = 1 / std::sqrt(squares / width + epsilon);
+        for (size_t i = 0; i < x.size(); ++i) {
+          double normal = (x[i] - mean) * scale * weight.data[i];
+          y[i] = static_cast<float>(bias ? normal + bias->data[i] : normal);
+        }
+      });
 }
 
 QKVRows sluice::interpreter::evalSplitQKV(const RowData &input,

@@ -32,10 +32,10 @@ static void merge(ArrayRef<TaskRowsOp> loops) {
   }
   TaskRowsOp first = loops.front();
   OpBuilder b(first);
-  auto merged = TaskRowsOp::create(b, first.getLoc(), first.getDomain(),
-                                   reads.getArrayRef(), weights.getArrayRef(),
-                                   writes.getArrayRef(),
-                                   cast<TaskInterface>(*first).getTaskLayer());
+  auto merged = TaskRowsOp::create(
+      b, first.getLoc(), first.getDomain(), reads.getArrayRef(),
+      weights.getArrayRef(), writes.getArrayRef(),
+      cast<TaskInterface>(*first).getTaskLayer(), first.countHeads());
   b.setInsertionPointToStart(&merged.getBody().front());
   DenseMap<Value, Value> rows; // the arguments of the buffers
   for (auto [buffer, argument] :
@@ -81,6 +81,7 @@ struct FuseRowLoops : sluice::impl::FuseRowLoopsBase<FuseRowLoops> {
         int64_t width = getSum(loop);
         bool joins = last && last == groups.back().back() &&
                      groups.back().front().getDomain() == loop.getDomain() &&
+                     groups.back().front().getHeads() == loop.getHeads() &&
                      !(sumsOneWidth && width && summed && width != summed);
         if (!joins) {
           groups.emplace_back();

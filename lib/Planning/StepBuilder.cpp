@@ -47,7 +47,7 @@ private:
   using Body = llvm::function_ref<SmallVector<Value>(ValueRange rows,
                                                      ValueRange weights)>;
   TaskRowsOp addRows(ValueDomain domain, ValueRange reads, ValueRange weights,
-                     ValueRange writes, Body body);
+                     ValueRange writes, Body body, int64_t heads = 1);
   Value addBuffer(ValueDomain domain, int64_t width);
   Value addResult(Value value, ValueDomain domain);
   Value getParam(Value weight);
@@ -112,9 +112,9 @@ Value StepBuilder::getParam(Value weight) {
 
 TaskRowsOp StepBuilder::addRows(ValueDomain domain, ValueRange reads,
                                 ValueRange weights, ValueRange writes,
-                                Body body) {
-  auto task =
-      TaskRowsOp::create(b, loc, domain, reads, weights, writes, getLayer());
+                                Body body, int64_t heads) {
+  auto task = TaskRowsOp::create(b, loc, domain, reads, weights, writes,
+                                 getLayer(), heads);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&task.getBody().front());
   SmallVector<Value> rows =
@@ -171,8 +171,7 @@ LogicalResult StepBuilder::visit(Operation *op) {
       .Case([&](AttendOp op) { return visitAttend(op), success(); })
       .Case([&](AllReduceOp op) { return visitAllReduce(op), success(); })
       .Case([&](AllGatherOp op) { return visitAllGather(op), success(); })
-      .Case<SelectOutputsOp, SplitQKVOp, ConcatOp, RmsNormOp, LayerNormOp,
-            ActivationOp, GateOp, AddOp>(
+      .Case<SelectOutputsOp, SplitQKVOp, ConcatOp, ColumnOpInterface>(
           [&](auto op) { return visitRowWise(op), success(); })
       .Default([&](Operation *op) {
         return op->emitError() << "'" << op->getName()
@@ -356,6 +355,21 @@ void StepBuilder::visitAllGather(AllGatherOp op) {
                          scratch, getLayerAttr());
 }
 
+/// Copies an op with heads into a row loop over heads.
+static Operation *cloneForHead(OpBuilder &b, Operation *op,
+                               const IRMapping &mapping, int64_t heads) {
+  IRMapping values = mapping;
+  Operation *copy = b.clone(*op, values);
+  if (heads == 1)
+    return copy;
+  cast<ColumnOpInterface>(copy).setHeadCount(1);
+  for (Value result : copy->getResults())
+    result.setType(RankedTensorType::get(
+        {ShapedType::kDynamic, getWidth(result.getType()) / heads},
+        b.getF32Type()));
+  return copy;
+}
+
 /// Copies the op into a row loop of its own.
 void StepBuilder::visitRowWise(Operation *op) {
   llvm::SmallSetVector<Value, 4> reads, weights;
@@ -371,27 +385,31 @@ void StepBuilder::visitRowWise(Operation *op) {
   }
   if (isa<SelectOutputsOp>(op))
     domain = ValueDomain::Outputs;
+  auto columns = dyn_cast<ColumnOpInterface>(op);
+  const int64_t heads = columns ? columns.countHeads() : 1;
   SmallVector<Value> writes;
   for (Value result : op->getResults())
     writes.push_back(addResult(result, domain));
-  addRows(domain, reads.getArrayRef(), weights.getArrayRef(), writes,
-          [&](ValueRange rows, ValueRange arguments) -> SmallVector<Value> {
-            IRMapping mapping;
-            for (Value operand : op->getOperands()) {
-              if (isRows(operand.getType()))
-                mapping.map(
-                    operand,
-                    rows[llvm::find(reads, bufferOf(operand)) - reads.begin()]);
-              else if (isStepRows(operand.getType()))
-                mapping.map(operand, step.getBatch());
-              else
-                mapping.map(operand,
-                            arguments[llvm::find(weights, getParam(operand)) -
-                                      weights.begin()]);
-            }
-            return llvm::to_vector_of<Value>(
-                b.clone(*op, mapping)->getResults());
-          });
+  addRows(
+      domain, reads.getArrayRef(), weights.getArrayRef(), writes,
+      [&](ValueRange rows, ValueRange arguments) -> SmallVector<Value> {
+        IRMapping mapping;
+        for (Value operand : op->getOperands()) {
+          if (isRows(operand.getType()))
+            mapping.map(
+                operand,
+                rows[llvm::find(reads, bufferOf(operand)) - reads.begin()]);
+          else if (isStepRows(operand.getType()))
+            mapping.map(operand, step.getBatch());
+          else
+            mapping.map(operand,
+                        arguments[llvm::find(weights, getParam(operand)) -
+                                  weights.begin()]);
+        }
+        return llvm::to_vector_of<Value>(
+            cloneForHead(b, op, mapping, heads)->getResults());
+      },
+      heads);
 }
 
 //===----------------------------------------------------------------------===//

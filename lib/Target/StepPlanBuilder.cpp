@@ -241,7 +241,9 @@ private:
     // The runtime adds the first one, the number of rows.
     for (const KernelParameter &parameter : llvm::drop_begin(parameters))
       loop.arguments.push_back(describeArgument(task, parameter));
-    loop.norms = describeNorms(task);
+    // A norm of heads is more than the runtime does in another launch.
+    if (task.countHeads() == 1)
+      loop.norms = describeNorms(task);
     loop.rotations = describeRotations(task);
     return loop;
   }

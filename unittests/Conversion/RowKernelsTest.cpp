@@ -133,6 +133,55 @@ TEST_P(RowKernels, RmsNorm) {
   }
 }
 
+/// Returns what `norm` makes of each of the equal heads of a row.
+template <typename Norm>
+Vector forEachHead(const Vector &row, size_t heads, Norm norm) {
+  Vector all;
+  const size_t width = row.size() / heads;
+  for (auto head = row.begin(); head != row.end();
+       head += static_cast<ptrdiff_t>(width)) {
+    Vector one = norm(Vector(head, head + static_cast<ptrdiff_t>(width)));
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  return all;
+}
+
+TEST_P(RowKernels, NormsOfHeads) {
+  for (auto [width, heads] : std::initializer_list<std::pair<int64_t, int64_t>>{
+           {4, 2}, {20, 4}, {65, 5}, {96, 3}, {256, 2}}) {
+    const std::string head = std::to_string(width / heads) + "xf32";
+    std::string text =
+        "%w = sluice.param @w : $V\n%b = sluice.param @b : $V\n"
+        "%s = sluice.add %x, %z : $X\n"
+        "%r = sluice.rms_norm %s, %w heads $H epsilon 1.0e-5 : $X, $V\n"
+        "%l = sluice.layer_norm %r, %w bias %b heads $H epsilon 1.0e-5"
+        " : $X, $V, $V\n%y = sluice.add %l, %x : $X";
+    for (auto [what, by] :
+         {std::pair<std::string, std::string>{"$V", "tensor<" + head + ">"},
+          {"$H", std::to_string(heads)}})
+      for (size_t at; (at = text.find(what)) != std::string::npos;)
+        text.replace(at, what.size(), by);
+    RowOpRunner op(
+        {width, width, "w: " + head + "\nb: " + head, expand(text, width)},
+        GetParam());
+    const auto count = static_cast<size_t>(heads);
+    op.check(
+        [&](const TestRow &row) {
+          const Vector &w = op.runner.getWeight("w");
+          const Vector &b = op.runner.getWeight("b");
+          Vector rms = forEachHead(
+              add(op.x(row), op.z(row)), count,
+              [&](const Vector &one) { return rmsNorm(one, w, 1e-5); });
+          return add(forEachHead(rms, count,
+                                 [&](const Vector &one) {
+                                   return layerNorm(one, w, b, 1e-5);
+                                 }),
+                     op.x(row));
+        },
+        1e-5, width);
+  }
+}
+
 TEST_P(RowKernels, LayerNorm) {
   for (int64_t width : widths)
     for (bool hasBias : {false, true}) {

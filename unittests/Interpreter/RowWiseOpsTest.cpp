@@ -42,27 +42,44 @@ TEST(RmsNormTest, DividesByTheRootMeanSquare) {
   // The mean squares are (9 + 16) / 2 = 12.5 and 0.
   WeightData weight{1, 2, {1, 2}};
   float scale = 1 / std::sqrt(12.5f);
-  EXPECT_ROWS(evalRmsNorm(RowData(2, {3, 4, 0, 0}), weight, 1e-12), 3 * scale,
-              8 * scale, 0, 0);
+  EXPECT_ROWS(evalRmsNorm(RowData(2, {3, 4, 0, 0}), weight, 1, 1e-12),
+              3 * scale, 8 * scale, 0, 0);
 }
 
 TEST(RmsNormTest, AddsEpsilonUnderTheRoot) {
   WeightData weight{1, 2, {1, 1}};
-  EXPECT_ROWS(evalRmsNorm(RowData(2, {1, 1}), weight, 3), 0.5, 0.5);
+  EXPECT_ROWS(evalRmsNorm(RowData(2, {1, 1}), weight, 1, 3), 0.5, 0.5);
+}
+
+TEST(RmsNormTest, TreatsEachHeadByItself) {
+  // Two rows of two heads, whose mean squares are 12.5, 2, 8 and 0.
+  WeightData weight{1, 2, {1, 2}};
+  RowData input(4, {3, 4, 0, 2, 4, 0, 0, 0});
+  float first = 1 / std::sqrt(12.5f);
+  EXPECT_ROWS(evalRmsNorm(input, weight, 2, 1e-12), 3 * first, 8 * first, 0,
+              4 / std::sqrt(2.f), 4 / std::sqrt(8.f), 0, 0, 0);
+}
+
+TEST(LayerNormTest, TreatsEachHeadByItself) {
+  // The means are 2 and 6, the variances 1 and 4.
+  WeightData weight{1, 2, {10, 10}};
+  WeightData bias{1, 2, {1, -1}};
+  EXPECT_ROWS(evalLayerNorm(RowData(4, {1, 3, 8, 4}), weight, &bias, 2, 0), -9,
+              9, 11, -11);
 }
 
 TEST(LayerNormTest, CentresAndScales) {
   // The mean is 2, the variance 1.
   WeightData weight{1, 2, {10, 10}};
   WeightData bias{1, 2, {1, -1}};
-  EXPECT_ROWS(evalLayerNorm(RowData(2, {1, 3}), weight, &bias, 0), -9, 9);
+  EXPECT_ROWS(evalLayerNorm(RowData(2, {1, 3}), weight, &bias, 1, 0), -9, 9);
 }
 
 TEST(LayerNormTest, WorksWithoutBiasAndWithEpsilon) {
   WeightData weight{1, 2, {1, 2}};
   // The second row has the variance 0.
   RowData input(2, {1, 3, 5, 5});
-  EXPECT_ROWS(evalLayerNorm(input, weight, nullptr, 3), -0.5, 1, 0, 0);
+  EXPECT_ROWS(evalLayerNorm(input, weight, nullptr, 1, 3), -0.5, 1, 0, 0);
 }
 
 TEST(LinearTest, MultipliesWithRowsOfTheWeight) {

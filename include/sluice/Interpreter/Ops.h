@@ -34,12 +34,13 @@ namespace sluice::interpreter {
 /// Returns result[r] = table[indices[r]]. The indices are inside the table.
 RowData evalEmbed(const WeightData &table, std::span<const int32_t> indices);
 
+/// Normalises each of the `heads` equal parts of each row by itself.
 RowData evalRmsNorm(const RowData &input, const WeightData &weight,
-                    double epsilon);
+                    int64_t heads, double epsilon);
 
-/// `bias` may be null.
+/// The same with the mean taken away first. `bias` may be null.
 RowData evalLayerNorm(const RowData &input, const WeightData &weight,
-                      const WeightData *bias, double epsilon);
+                      const WeightData *bias, int64_t heads, double epsilon);
 
 /// Output columns [begin, end) of a product.
 struct Columns {

@@ -42,8 +42,8 @@ static RowOperands bindOperands(ImplicitLocOpBuilder &b, TaskRowsOp loop,
       operands.pointers[operand] = pointer;
       if (!buffer.isFloats())
         continue;
-      auto type = MemRefType::get({ShapedType::kDynamic, buffer.getWidth()},
-                                  b.getF32Type());
+      auto type =
+          MemRefType::get(loop.getBodyType(operand).getShape(), b.getF32Type());
       operands.rows[operand] = ViewOp::create(b, type, pointer, end);
       continue;
     }
@@ -77,6 +77,12 @@ func::FuncOp RowKernels::create(TaskRowsOp loop, int64_t lanes) {
   Block &entry = *function.addEntryBlock();
   b.setInsertionPointToStart(&entry);
   Value begin = entry.getArgument(2), end = entry.getArgument(3);
+  if (loop.countHeads() > 1) {
+    // The heads of a row follow each other, as rows do.
+    Value heads = arith::ConstantIndexOp::create(b, loop.countHeads());
+    begin = arith::MulIOp::create(b, begin, heads);
+    end = arith::MulIOp::create(b, end, heads);
+  }
   RowOperands operands =
       bindOperands(b, loop, entry.getArgument(0), entry.getArgument(1), end);
   Value one = arith::ConstantIndexOp::create(b, 1);

@@ -79,7 +79,8 @@ private:
         operands.operandRows[operand].rows =
             view({any, buffer.getWidth()}, getElement(b, buffer.getOperand()));
       else if (buffer)
-        operands.rows[operand] = view({any, buffer.getWidth()}, f32);
+        operands.rows[operand] =
+            view(loop.getBodyType(operand).getShape(), f32);
       break;
     case Kind::OperandSums:
       operands.operandRows[operand].sums =
@@ -152,6 +153,7 @@ static gpu::GPUFuncOp createKernel(KernelModule &kernels, TaskRowsOp loop,
        .name = nameRowKernel(loop),
        .parameters = uses,
        .shape = shape,
+       .heads = loop.countHeads(),
        .sharedWords = warps > 1 ? warps * countReductions(items) : 0,
        .word = Float32Type::get(context)},
       [&](ImplicitLocOpBuilder &b, KernelModule::Frame &frame) {
@@ -171,5 +173,5 @@ KernelAttr sluice::tocuda::getRowKernel(KernelModule &kernels,
   gpu::GPUFuncOp &kernel = kernels[getSignature(loop)];
   if (!kernel)
     kernel = createKernel(kernels, loop, shape);
-  return kernels.getAttribute(kernel, shape);
+  return kernels.getAttribute(kernel, shape, loop.countHeads());
 }

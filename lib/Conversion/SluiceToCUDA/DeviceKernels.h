@@ -35,8 +35,9 @@ public:
     return kernels[signature];
   }
   unsigned size() const { return kernels.size(); }
-  /// Returns what a task says of its kernel.
-  ir::KernelAttr getAttribute(mlir::gpu::GPUFuncOp kernel, RowShape shape);
+  /// Returns what a task says of its kernel. `heads` is as in Plan.
+  ir::KernelAttr getAttribute(mlir::gpu::GPUFuncOp kernel, RowShape shape,
+                              int64_t heads = 1);
 
   /// Describes a kernel to be made.
   struct Plan {
@@ -46,6 +47,9 @@ public:
     /// rows.
     llvm::ArrayRef<ParameterUse> parameters;
     RowShape shape;
+    /// Of how many parts a row is made that the kernel takes as rows. If there
+    /// are several, the shape has one block.
+    int64_t heads = 1;
     int64_t sharedWords; // 32-bit numbers in shared memory
     mlir::Type word;     // their type
   };

@@ -41,7 +41,9 @@ RowShape sluice::tocuda::getShape(TaskRowsOp loop) {
     if (llvm::any_of(item.passes, [](ColumnPass pass) { return pass.isSum(); }))
       return getBlockShape(item.width);
   int64_t width = getWidest(items);
-  return needsBlock(loop) ? getBlockShape(width) : getSpreadShape(width);
+  // A head has one block.
+  return loop.countHeads() > 1 || needsBlock(loop) ? getBlockShape(width)
+                                                   : getSpreadShape(width);
 }
 
 //===----------------------------------------------------------------------===//

@@ -19,12 +19,13 @@ using namespace mlir;
 using namespace sluice::ir;
 using namespace sluice::tocuda;
 
-KernelAttr KernelModule::getAttribute(gpu::GPUFuncOp kernel, RowShape shape) {
+KernelAttr KernelModule::getAttribute(gpu::GPUFuncOp kernel, RowShape shape,
+                                      int64_t heads) {
   auto name = SymbolRefAttr::get(
       module.getNameAttr(),
       FlatSymbolRefAttr::get(SymbolTable::getSymbolName(kernel)));
   return KernelAttr::get(module.getContext(), name, shape.threads,
-                         shape.blocks);
+                         shape.blocks * heads);
 }
 
 /// Tells ptxas and LLVM what they may assume about the memory of a parameter. A
@@ -62,9 +63,8 @@ static gpu::GPUFuncOp createFunction(ImplicitLocOpBuilder &b,
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function.setKnownBlockSizeAttr(
       b.getDenseI32ArrayAttr({static_cast<int32_t>(plan.shape.threads), 1, 1}));
-  if (plan.shape.blocks > 1)
-    function->setAttr(rowBlocksAttrName,
-                      b.getI64IntegerAttr(plan.shape.blocks));
+  if (int64_t blocks = plan.shape.blocks * plan.heads; blocks > 1)
+    function->setAttr(rowBlocksAttrName, b.getI64IntegerAttr(blocks));
   for (auto [number, use] : llvm::enumerate(plan.parameters))
     describe(function, number, use);
   return function;
@@ -104,6 +104,10 @@ gpu::GPUFuncOp KernelModule::create(const Plan &plan, Body early, Body body) {
                                function.getArgument(0), ValueRange());
   frame.rows = arith::IndexCastUIOp::create(
       b, b.getIndexType(), memref::LoadOp::create(b, count, zero));
+  if (plan.heads > 1)
+    // The heads of a row follow each other, as rows do.
+    frame.rows = arith::MulIOp::create(
+        b, frame.rows, arith::ConstantIndexOp::create(b, plan.heads));
   Value lives =
       arith::CmpIOp::create(b, arith::CmpIPredicate::ult, row, frame.rows);
   auto branch = scf::IfOp::create(b, lives, /*withElseRegion=*/false);

@@ -27,7 +27,7 @@ std::string sluice::native::getSignature(TaskRowsOp loop) {
   llvm::raw_string_ostream stream(text);
   DenseMap<Value, unsigned> registers;
   // The function also takes operands that no op uses.
-  stream << loop->getNumOperands() << "\n";
+  stream << loop->getNumOperands() << " " << loop.countHeads() << "\n";
   for (Operation &op : loop.getRowOps()) {
     stream << op.getName() << op.getAttrDictionary();
     for (ValueRange values :

@@ -237,10 +237,12 @@ Value DecoderBuilder::norm(const std::string &name, Value input) {
   Value weight = weights.get(builder, name + ".weight", {config.hidden},
                              TensorUse::Vector);
   if (config.norm == NormKind::RMS)
-    return ir::RmsNormOp::create(builder, loc, input, weight, epsilon);
+    return ir::RmsNormOp::create(builder, loc, input, weight,
+                                 /*heads=*/mlir::IntegerAttr(), epsilon);
   Value bias =
       weights.get(builder, name + ".bias", {config.hidden}, TensorUse::Vector);
-  return ir::LayerNormOp::create(builder, loc, input, weight, bias, epsilon);
+  return ir::LayerNormOp::create(builder, loc, input, weight, bias,
+                                 /*heads=*/mlir::IntegerAttr(), epsilon);
 }
 
 Value DecoderBuilder::linear(const std::string &name, Value input, int64_t out,

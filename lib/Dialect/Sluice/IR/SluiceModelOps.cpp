@@ -114,12 +114,33 @@ int64_t EmbedOp::getBytesPerRow() {
 // RmsNormOp, LayerNormOp
 //===----------------------------------------------------------------------===//
 
+/// Checks that a row divides into the heads of a norm.
+static LogicalResult verifyHeads(Operation *op, Value rows, int64_t heads) {
+  int64_t width = getWidth(rows.getType());
+  if (heads < 1 || width % heads != 0)
+    return op->emitOpError()
+           << "a row of " << width << " features does not divide into " << heads
+           << " heads";
+  return success();
+}
+
+int64_t RmsNormOp::countHeads() {
+  return static_cast<int64_t>(getHeads().value_or(1));
+}
+
+void RmsNormOp::setHeadCount(int64_t heads) {
+  setHeads(heads > 1 ? std::optional<uint64_t>(heads) : std::nullopt);
+}
+
 LogicalResult RmsNormOp::verify() {
   // rms_norm_c1
-  if (failed(verifyLength(*this, "weight", getWeight(),
-                          getWidth(getInput().getType()))))
+  if (failed(verifyHeads(*this, getInput(), countHeads())))
     return failure();
   // rms_norm_c2
+  if (failed(verifyLength(*this, "weight", getWeight(),
+                          getWidth(getInput().getType()) / countHeads())))
+    return failure();
+  // rms_norm_c3
   return verifyEpsilon(*this, getEpsilon());
 }
 
@@ -129,15 +150,26 @@ int64_t RmsNormOp::getFlopsPerRow() {
 
 int64_t RmsNormOp::getWeightBytes() { return bytesOf(getWeight()); }
 
+int64_t LayerNormOp::countHeads() {
+  return static_cast<int64_t>(getHeads().value_or(1));
+}
+
+void LayerNormOp::setHeadCount(int64_t heads) {
+  setHeads(heads > 1 ? std::optional<uint64_t>(heads) : std::nullopt);
+}
+
 LogicalResult LayerNormOp::verify() {
-  int64_t width = getWidth(getInput().getType());
   // layer_norm_c1
+  if (failed(verifyHeads(*this, getInput(), countHeads())))
+    return failure();
+  int64_t width = getWidth(getInput().getType()) / countHeads();
+  // layer_norm_c2
   if (failed(verifyLength(*this, "weight", getWeight(), width)))
     return failure();
-  // layer_norm_c2
+  // layer_norm_c3
   if (getBias() && failed(verifyLength(*this, "bias", getBias(), width)))
     return failure();
-  // layer_norm_c3
+  // layer_norm_c4
   return verifyEpsilon(*this, getEpsilon());
 }
 

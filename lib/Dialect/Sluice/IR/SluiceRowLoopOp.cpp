@@ -21,7 +21,8 @@ using namespace sluice::ir;
 
 void TaskRowsOp::build(OpBuilder &builder, OperationState &state,
                        ValueDomain domain, ValueRange reads, ValueRange weights,
-                       ValueRange writes, std::optional<int64_t> layer) {
+                       ValueRange writes, std::optional<int64_t> layer,
+                       int64_t heads) {
   state.addOperands(reads);
   state.addOperands(weights);
   state.addOperands(writes);
@@ -31,11 +32,13 @@ void TaskRowsOp::build(OpBuilder &builder, OperationState &state,
                                 static_cast<int32_t>(writes.size())}),
              properties.operandSegmentSizes.begin());
   properties.domain = ValueDomainAttr::get(builder.getContext(), domain);
+  if (heads > 1)
+    properties.heads = builder.getI64IntegerAttr(heads);
   if (layer)
     properties.layer = builder.getI64IntegerAttr(*layer);
   Block &body = state.addRegion()->emplaceBlock();
   for (Value buffer : reads)
-    body.addArgument(getRowsType(getType(buffer)), state.location);
+    body.addArgument(getRowsType(getType(buffer), heads), state.location);
   for (Value weight : weights)
     body.addArgument(weight.getType(), state.location);
 }
@@ -114,6 +117,12 @@ ParseResult TaskRowsOp::parse(OpAsmParser &parser, OperationState &result) {
     return parser.emitError(start, "expected 'rows' or 'outputs'");
   auto &properties = result.getOrAddProperties<Properties>();
   properties.domain = ValueDomainAttr::get(parser.getContext(), *domain);
+  int64_t heads = 1;
+  if (succeeded(parser.parseOptionalKeyword("heads"))) {
+    if (parser.parseInteger(heads))
+      return failure();
+    properties.heads = parser.getBuilder().getI64IntegerAttr(heads);
+  }
   if (succeeded(parser.parseOptionalKeyword("runtime")))
     properties.runtime = parser.getBuilder().getUnitAttr();
   if (succeeded(parser.parseOptionalKeyword("kernel")) &&
@@ -129,7 +138,12 @@ ParseResult TaskRowsOp::parse(OpAsmParser &parser, OperationState &result) {
     if (!type)
       return parser.emitError(read.argument.ssaName.location,
                               "rows are read from a !sluice.buffer");
-    read.argument.type = getRowsType(type);
+    // task.rows_c7
+    if (heads < 1 || type.getWidth() % heads != 0)
+      return parser.emitError(read.argument.ssaName.location)
+             << "rows of " << type.getWidth() << " features do not divide into "
+             << heads << " heads";
+    read.argument.type = getRowsType(type, heads);
     arguments.push_back(read.argument);
   }
   for (Binding &weight : weights) {
@@ -151,6 +165,8 @@ ParseResult TaskRowsOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void TaskRowsOp::print(OpAsmPrinter &printer) {
   printer << ' ' << stringifyValueDomain(getDomain());
+  if (getHeads())
+    printer << " heads " << *getHeads();
   if (getRuntime())
     printer << " runtime";
   if (getKernelAttr())
@@ -177,8 +193,9 @@ void TaskRowsOp::print(OpAsmPrinter &printer) {
     printer << ')';
   }
   printer.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(), {getDomainAttrName(), getRuntimeAttrName(),
-                            getKernelAttrName(), getOperandSegmentSizeAttr()});
+      (*this)->getAttrs(),
+      {getDomainAttrName(), getHeadsAttrName(), getRuntimeAttrName(),
+       getKernelAttrName(), getOperandSegmentSizeAttr()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
@@ -209,11 +226,30 @@ Value TaskRowsOp::getBuffer(Value rows) {
   return number ? getOperand(*number) : Value();
 }
 
+/// Checks that the rows of each buffer divide into the heads of a loop.
+static LogicalResult verifyHeads(TaskRowsOp loop) {
+  if (!loop.getHeads())
+    return success();
+  const int64_t heads = loop.countHeads();
+  if (heads < 2)
+    return loop.emitOpError() << "has " << heads << " heads";
+  for (ValueRange buffers :
+       {ValueRange(loop.getReads()), ValueRange(loop.getWrites())})
+    for (Value buffer : buffers)
+      if (int64_t width = getType(buffer).getWidth(); width % heads != 0)
+        return loop.emitOpError()
+               << "rows of " << width << " features do not divide into "
+               << heads << " heads";
+  return success();
+}
+
 LogicalResult TaskRowsOp::verify() {
+  // task.rows_c7
+  if (failed(verifyHeads(*this)))
+    return failure();
   // task.rows_c1
-  auto expected = llvm::map_to_vector(getReads(), [](Value buffer) -> Type {
-    return getRowsType(getType(buffer));
-  });
+  auto expected = llvm::map_to_vector(
+      getReads(), [&](Value buffer) -> Type { return getBodyType(buffer); });
   llvm::append_range(expected, getWeights().getTypes());
   if (!llvm::equal(expected, getBody().getArgumentTypes()))
     return emitOpError("the body does not take the rows and weights that the "
@@ -244,6 +280,12 @@ static LogicalResult verifyRowOp(TaskRowsOp loop, Operation *op) {
   if (!semantics || semantics.getRowSemantics() != RowSemantics::RowWise ||
       isa<LinearOp, AllReduceOp, AllGatherOp, CheckpointOp, RopeOp>(op))
     return op->emitOpError("is no row-wise op of a row loop");
+  // task.rows_c7
+  auto columns = dyn_cast<ColumnOpInterface>(op);
+  if (loop.getHeads() && !columns)
+    return op->emitOpError("is in a row loop over heads, and needs whole rows");
+  if (columns && columns.countHeads() != 1)
+    return op->emitOpError("has heads, which its row loop has to have");
   for (Value operand : op->getOperands()) {
     if (!loop.getBody().isAncestor(operand.getParentRegion()) &&
         !isa<BatchType>(operand.getType()))
@@ -281,7 +323,7 @@ LogicalResult TaskRowsOp::verifyRegions() {
     return emitOpError() << "yields " << yield.getRows().size() << " rows for "
                          << getWrites().size() << " buffers";
   for (auto [rows, buffer] : llvm::zip_equal(yield.getRows(), getWrites())) {
-    if (rows.getType() != getRowsType(getType(buffer)))
+    if (rows.getType() != getBodyType(buffer))
       return emitOpError() << "writes " << rows.getType() << " to a "
                            << buffer.getType();
     auto operand = rows.getDefiningOp<ToOperandOp>();

@@ -177,9 +177,10 @@ int64_t ir::getWidth(Type rows) {
   return cast<RankedTensorType>(rows).getDimSize(1);
 }
 
-RankedTensorType ir::getRowsType(BufferType buffer) {
-  return RankedTensorType::get({ShapedType::kDynamic, buffer.getWidth()},
-                               Float32Type::get(buffer.getContext()));
+RankedTensorType ir::getRowsType(BufferType buffer, int64_t heads) {
+  return RankedTensorType::get(
+      {ShapedType::kDynamic, buffer.getWidth() / heads},
+      Float32Type::get(buffer.getContext()));
 }
 
 ElementFormat ir::getElementFormat(RankedTensorType weight) {

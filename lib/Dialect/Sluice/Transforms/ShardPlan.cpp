@@ -103,6 +103,10 @@ LogicalResult ShardPlan::demand(Value rows, const FeatureSplit &split,
     return success();
   if (auto rope = dyn_cast_or_null<RopeOp>(op))
     return demand(rope.getInput(), split, rope);
+  // Heads are split, so each member has whole ones.
+  if (auto norm = dyn_cast_or_null<ColumnOpInterface>(op);
+      norm && norm.countHeads() > 1)
+    return demand(op->getOperand(0), split, op);
   return user->emitOpError(
       "takes rows that no product makes, and cannot be split "
       "over a group");
@@ -162,8 +166,10 @@ LogicalResult ShardPlan::check(Operation *op) const {
     // The logits are gathered later. Each of these ops takes split operands if
     // its result is split.
     bool isGathered = logits && operand == logits;
+    auto columns = dyn_cast<ColumnOpInterface>(op);
     bool isSplitToo =
-        isa<AttendOp, RopeOp, SplitQKVOp, ActivationOp, GateOp>(op) &&
+        (isa<AttendOp, RopeOp, SplitQKVOp, ActivationOp, GateOp>(op) ||
+         (columns && columns.countHeads() > 1)) &&
         find(op->getResult(0));
     if (find(operand) && !isGathered && !isSplitToo)
       return op->emitOpError("takes rows that are split over a group, and "

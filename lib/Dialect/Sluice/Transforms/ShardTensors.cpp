@@ -214,8 +214,13 @@ void ModelSharder::rewrite(Operation *op) {
     return;
   }
   for (Value result : op->getResults())
-    if (const FeatureSplit *split = plan.find(result))
+    if (const FeatureSplit *split = plan.find(result)) {
+      const int64_t whole = getWidth(result.getType());
       result.setType(rowsOf(op->getContext(), split->width()));
+      if (auto norm = dyn_cast<ColumnOpInterface>(op);
+          norm && norm.countHeads() > 1)
+        norm.setHeadCount(norm.countHeads() * split->width() / whole);
+    }
   if (auto rope = dyn_cast<RopeOp>(op)) {
     rope.setHeads(getWidth(rope.getType()) / int64_t(rope.getHeadDim()));
   } else if (auto fused = dyn_cast<SplitQKVOp>(op)) {

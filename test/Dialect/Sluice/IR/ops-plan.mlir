@@ -9,6 +9,7 @@
 sluice.file @f path "model.gguf" size 1000000 identity "0123456789abcdef"
 sluice.weight @embd in @f at 0 stored f32 : tensor<100x64xf32>
 sluice.weight @norm in @f at 0 stored f32 : tensor<64xf32>
+sluice.weight @head_norm in @f at 0 stored f32 : tensor<16xf32>
 sluice.weight @bias in @f at 0 stored f32 : tensor<256xf32>
 sluice.weight @q in @f at 0 stored q8_0 : tensor<64x64x!sluice.block<q8_0>>
 sluice.weight @up in @f at 0 stored f16 : tensor<96x64xf16>
@@ -41,7 +42,9 @@ sluice.step @main(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
                                          0.01], factor = 1.0>
     : !sluice.rope_table<16>
   %e = sluice.param @embd : tensor<100x64xf32>
+  %p = sluice.buffer at 512 : !sluice.buffer<rows, 64>
   %n1 = sluice.param @norm : tensor<64xf32>
+  %n2 = sluice.param @head_norm : tensor<16xf32>
   %wq = sluice.param @q : tensor<64x64x!sluice.block<q8_0>>
 
   // CHECK: sluice.task.rows rows weights(%[[E:.*]] = %{{.*}} : tensor<100x64xf32>, %[[T:.*]] = %{{.*}} : !sluice.rope_table<16>) writes(%[[H]] : !sluice.buffer<rows, 64>, %{{.*}} : !sluice.buffer<rows, 16>) attributes {layer = 0 : i64} {
@@ -64,6 +67,15 @@ sluice.step @main(%batch: !sluice.batch) target #sluice.cpu<avx2> attributes {
     %y = sluice.rms_norm %x, %w epsilon 1.0e-5
       : tensor<?x64xf32>, tensor<64xf32>
     sluice.task.yield %y : tensor<?x64xf32>
+  }
+  // CHECK: sluice.task.rows rows heads 4 reads(%[[ARG:.*]] = %{{.*}} : !sluice.buffer<rows, 64>) weights(%{{.*}} = %{{.*}} : tensor<16xf32>) writes(
+  // CHECK-NEXT: sluice.rms_norm %[[ARG]], %{{.*}} epsilon 1.000000e-05 : tensor<?x16xf32>, tensor<16xf32>
+  sluice.task.rows rows heads 4 reads(%x = %n : !sluice.buffer<rows, 64>)
+      weights(%w = %n2 : tensor<16xf32>)
+      writes(%p : !sluice.buffer<rows, 64>) {
+    %y = sluice.rms_norm %x, %w epsilon 1.0e-5
+      : tensor<?x16xf32>, tensor<16xf32>
+    sluice.task.yield %y : tensor<?x16xf32>
   }
   // CHECK: sluice.to_operand %{{.*}} as <q8, floats = 48> : tensor<?x64xf32>
   sluice.task.rows rows reads(%x = %n : !sluice.buffer<rows, 64>)

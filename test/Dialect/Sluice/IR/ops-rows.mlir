@@ -25,6 +25,17 @@ func.func @rms_norm(%x: tensor<?x256xf32>, %w: tensor<256xf32>) {
   return
 }
 
+// CHECK-LABEL: @norms_of_heads
+func.func @norms_of_heads(%x: tensor<?x256xf32>, %w: tensor<64xf32>) {
+  // CHECK: sluice.rms_norm %{{.*}}, %{{.*}} heads 4 epsilon 1.000000e-05 : tensor<?x256xf32>, tensor<64xf32>
+  %y = sluice.rms_norm %x, %w heads 4 epsilon 1.0e-05
+    : tensor<?x256xf32>, tensor<64xf32>
+  // CHECK: sluice.layer_norm %{{.*}}, %{{.*}} bias %{{.*}} heads 4 epsilon 1.000000e-05 : tensor<?x256xf32>, tensor<64xf32>, tensor<64xf32>
+  %z = sluice.layer_norm %x, %w bias %w heads 4 epsilon 1.0e-05
+    : tensor<?x256xf32>, tensor<64xf32>, tensor<64xf32>
+  return
+}
+
 // CHECK-LABEL: @layer_norm
 func.func @layer_norm(%x: tensor<?x256xf32>, %w: tensor<256xf32>,
                       %b: tensor<256xf32>) {

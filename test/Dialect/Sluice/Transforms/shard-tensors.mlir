@@ -7,7 +7,8 @@
 
 // A layer with grouped heads and a gated feed-forward, as Llama's: heads, key
 // heads, feed-forward columns and the vocabulary are split, with biases where
-// there are any; embedding, norms and residuals stay whole. Of the table, which
+// there are any; embedding, norms and residuals stay whole. A norm of heads has the
+// heads of its member, and the whole weight. Of the table, which
 // is tied, the embedding keeps all. With four members each key head is kept by
 // two, and 30 tokens are split into parts that overlap.
 
@@ -16,6 +17,7 @@
 // CHECK-NEXT: sluice.slice @table.m1 of @table rows 15 to 30 : tensor<15x64xf32>
 // CHECK: sluice.slice @q.m1 of @q rows 32 to 64 : tensor<32x64xf32>
 // CHECK: sluice.slice @q.bias.m1 of @q.bias columns 32 to 64 : tensor<32xf32>
+// CHECK-NOT: slice @q.norm
 // CHECK: sluice.slice @k.m1 of @k rows 16 to 32 : tensor<16x64xf32>
 // CHECK: sluice.slice @out.m1 of @out columns 32 to 64 : tensor<64x32xf32>
 // CHECK: sluice.slice @up.m0 of @up rows 0 to 64 : tensor<64x64x!sluice.block<q8_0>>
@@ -29,6 +31,8 @@
 // CHECK: %[[WQ:.*]] = shard [@q.m0, @q.m1] : tensor<32x64xf32>
 // CHECK: %[[BQ:.*]] = shard [@q.bias.m0, @q.bias.m1] : tensor<32xf32>
 // CHECK: linear %[[N]], %[[WQ]] bias %[[BQ]]
+// CHECK: %[[QN:.*]] = param @q.norm : tensor<16xf32>
+// CHECK: rms_norm %{{.*}}, %[[QN]] heads 2 epsilon {{.*}} : tensor<?x32xf32>, tensor<16xf32>
 // CHECK: rope {{.*}} heads 2 head_dim 16
 // CHECK: layer_cache : !sluice.cache<kv_heads = 1, head_dim = 16>
 // CHECK: %[[A:.*]] = attend {{.*}} heads 2 scale
@@ -48,6 +52,7 @@
 // FOUR: sluice.slice @k.m0 of @k rows 0 to 16
 // FOUR-NEXT: sluice.slice @k.m2 of @k rows 16 to 32
 // FOUR: shard [@k.m0, @k.m0, @k.m2, @k.m2] : tensor<16x64xf32>
+// FOUR: rms_norm %{{[0-9]+}}, %{{[0-9]+}} epsilon {{.*}} : tensor<?x16xf32>, tensor<16xf32>
 // FOUR: all_gather %{{.*}} : tensor<?x8xf32> -> tensor<?x30xf32>
 
 // REMARK: [Passed] sharded | Category:sluice-shard-tensors | all-gathers=1, all-reduces=2, members=4, products-split=8, slices=28
@@ -63,6 +68,7 @@ sluice.weight @table in @f0 at 0 stored f32 : tensor<30x64xf32>
 sluice.weight @norm in @f0 at 0 stored f32 : tensor<64xf32>
 sluice.weight @q in @f0 at 0 stored f32 : tensor<64x64xf32>
 sluice.weight @q.bias in @f0 at 0 stored f32 : tensor<64xf32>
+sluice.weight @q.norm in @f0 at 0 stored f32 : tensor<16xf32>
 sluice.weight @k in @f0 at 0 stored f32 : tensor<32x64xf32>
 sluice.weight @v in @f0 at 0 stored f32 : tensor<32x64xf32>
 sluice.weight @out in @f0 at 0 stored f32 : tensor<64x64xf32>
@@ -86,7 +92,9 @@ sluice.model @main(%chunk: !sluice.chunk) attributes {architecture = "llama",
     %wv = sluice.param @v : tensor<32x64xf32>
     %v = sluice.linear %n, %wv
       : tensor<?x64xf32>, tensor<32x64xf32> -> tensor<?x32xf32>
-    %rq = sluice.rope %q, chunk %chunk half heads 4 head_dim 16 rotary_dim 16
+    %qn = sluice.param @q.norm : tensor<16xf32>
+    %hq = sluice.rms_norm %q, %qn heads 4 epsilon 1.0e-5 : tensor<?x64xf32>, tensor<16xf32>
+    %rq = sluice.rope %hq, chunk %chunk half heads 4 head_dim 16 rotary_dim 16
       base 10000.0 : tensor<?x64xf32>
     %rk = sluice.rope %k, chunk %chunk half heads 2 head_dim 16 rotary_dim 16
       base 10000.0 : tensor<?x32xf32>

@@ -91,6 +91,16 @@ def Sluice_ColumnOpInterface : OpInterface<"ColumnOpInterface"> {
     as a value of the type of the features.
   }];
   let methods = [
+    InterfaceMethod<"Returns how many equal parts of a row the op treats each "
+                    "by itself, as if it were a row; the vector weights are as "
+                    "long as a part. In a row loop it is 1.",
+                    "int64_t", "countHeads", (ins), /*methodBody=*/"",
+                    /*defaultImplementation=*/"return 1;">,
+    InterfaceMethod<"Sets that number. Only for an op that has more than one.",
+                    "void", "setHeadCount", (ins "int64_t":$heads),
+                    /*methodBody=*/"", /*defaultImplementation=*/[{
+                      llvm_unreachable("the op has no heads");
+                    }]>,
     InterfaceMethod<"Returns how many sums the op needs, one after the other.",
                     "unsigned", "countSums", (ins), /*methodBody=*/"",
                     /*defaultImplementation=*/"return 0;">,

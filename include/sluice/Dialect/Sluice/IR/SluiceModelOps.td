@@ -86,30 +86,40 @@ def Sluice_EmbedOp
 def Sluice_RmsNormOp : Sluice_RowWiseOp<"rms_norm", [
     AllTypesMatch<["input", "result"]>,
     DeclareOpInterfaceMethods<Sluice_ColumnOpInterface,
-        ["countSums", "buildTerm", "buildScalar"]>], // rms_norm_c3
+        ["countHeads", "setHeadCount", "countSums", "buildTerm",
+         "buildScalar"]>], // rms_norm_c4
     ["getWeightBytes"]> {
   let summary = "root-mean-square normalisation";
   let description = [{
-    `y = x / sqrt(mean(x^2) + epsilon) * weight` over each row. Zhang and
-    Sennrich, *Root mean square layer normalization*, arXiv 1910.07467.
+    `y = x / sqrt(mean(x^2) + epsilon) * weight` over each row; with `heads`,
+    over each of so many equal parts of a row by itself, all with the same
+    weight. Zhang and Sennrich, *Root mean square layer normalization*,
+    arXiv 1910.07467.
 
-    Shapes: `input` and `result` are [rows, N], `weight` is [N].
+    Shapes: `input` and `result` are [rows, N], or [rows, heads, N / heads];
+    `weight` is [N], or [N / heads].
 
     ```mlir
     %y = sluice.rms_norm %x, %w epsilon 1.0e-05
       : tensor<?x256xf32>, tensor<256xf32>
     ```
 
+    ```mlir
+    %y = sluice.rms_norm %x, %w heads 4 epsilon 1.0e-05
+      : tensor<?x256xf32>, tensor<64xf32>
+    ```
+
     Constraints:
-    - (C1) `weight` is as long as a row.
-    - (C2) `epsilon` is finite and not negative.
-    - (C3) the result has the input's type.
+    - (C1) a row divides into `heads`.
+    - (C2) `weight` is as long as a row, or as a head.
+    - (C3) `epsilon` is finite and not negative.
+    - (C4) the result has the input's type.
   }];
   let arguments = (ins Sluice_Rows:$input, Sluice_VectorWeight:$weight,
-                       F64Attr:$epsilon);
+                       Sluice_Heads:$heads, F64Attr:$epsilon);
   let results = (outs Sluice_Rows:$result);
   let assemblyFormat = [{
-    $input `,` $weight `epsilon` $epsilon attr-dict
+    $input `,` $weight (`heads` $heads^)? `epsilon` $epsilon attr-dict
     `:` type($input) `,` type($weight)
   }];
   let hasVerifier = 1;
@@ -118,15 +128,18 @@ def Sluice_RmsNormOp : Sluice_RowWiseOp<"rms_norm", [
 def Sluice_LayerNormOp : Sluice_RowWiseOp<"layer_norm", [
     AllTypesMatch<["input", "result"]>,
     DeclareOpInterfaceMethods<Sluice_ColumnOpInterface,
-        ["countSums", "buildTerm", "buildScalar"]>], // layer_norm_c4
+        ["countHeads", "setHeadCount", "countSums", "buildTerm",
+         "buildScalar"]>], // layer_norm_c5
     ["getWeightBytes"]> {
   let summary = "layer normalisation";
   let description = [{
     `y = (x - mean(x)) / sqrt(variance(x) + epsilon) * weight + bias` over each
-    row; the variance is the mean square of `x - mean(x)`. Ba et al., *Layer
-    normalization*, arXiv 1607.06450.
+    row; the variance is the mean square of `x - mean(x)`. With `heads`, each of
+    so many equal parts of a row is normalised by itself, all with the same
+    weight and bias. Ba et al., *Layer normalization*, arXiv 1607.06450.
 
-    Shapes: `input` and `result` are [rows, N], `weight` and `bias` are [N].
+    Shapes: `input` and `result` are [rows, N], or [rows, heads, N / heads];
+    `weight` and `bias` are [N], or [N / heads].
 
     ```mlir
     %y = sluice.layer_norm %x, %w bias %b epsilon 1.0e-05
@@ -134,16 +147,18 @@ def Sluice_LayerNormOp : Sluice_RowWiseOp<"layer_norm", [
     ```
 
     Constraints:
-    - (C1) `weight` is as long as a row.
-    - (C2) `bias`, where given, is as long as a row.
-    - (C3) `epsilon` is finite and not negative.
-    - (C4) the result has the input's type.
+    - (C1) a row divides into `heads`.
+    - (C2) `weight` is as long as a row, or as a head.
+    - (C3) `bias`, where given, is as long as `weight`.
+    - (C4) `epsilon` is finite and not negative.
+    - (C5) the result has the input's type.
   }];
   let arguments = (ins Sluice_Rows:$input, Sluice_VectorWeight:$weight,
-                       Optional<Sluice_VectorWeight>:$bias, F64Attr:$epsilon);
+                       Optional<Sluice_VectorWeight>:$bias,
+                       Sluice_Heads:$heads, F64Attr:$epsilon);
   let results = (outs Sluice_Rows:$result);
   let assemblyFormat = [{
-    $input `,` $weight (`bias` $bias^)? `epsilon` $epsilon attr-dict
+    $input `,` $weight (`bias` $bias^)? (`heads` $heads^)? `epsilon` $epsilon attr-dict
     `:` type($input) `,` type($weight) (`,` type($bias)^)?
   }];
   let hasVerifier = 1;

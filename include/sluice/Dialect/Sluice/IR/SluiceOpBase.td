@@ -91,4 +91,7 @@ class Sluice_StructureOp<string mnemonic, list<Trait> traits = []>
   }];
 }
 
+// Of how many equal parts a row is made, each of which is treated by itself.
+def Sluice_Heads : OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>;
+
 #endif // SLUICE_DIALECT_SLUICE_IR_SLUICEOPBASE_TD

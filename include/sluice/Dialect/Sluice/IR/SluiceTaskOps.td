@@ -73,6 +73,9 @@ def Sluice_TaskRowsOp : Sluice_TaskOp<"rows", [
     written. A result that is not yielded has no memory: it stays in registers.
     The batch is used from outside.
 
+    With `heads` the body is executed for each of so many equal parts of a row,
+    `buffer[row][head][feature]`: its rows are as wide as a part.
+
     With `runtime` the runtime does the one op of the body by itself, and no code
     is generated for it. A conversion generates code for other bodies: `kernel`
     then names the function that does what the body says. On a CPU it takes a
@@ -92,11 +95,21 @@ def Sluice_TaskRowsOp : Sluice_TaskOp<"rows", [
     }
     ```
 
+    ```mlir
+    sluice.task.rows rows heads 4 reads(%x = %n : !sluice.buffer<rows, 64>)
+        weights(%w = %n2 : tensor<16xf32>)
+        writes(%p : !sluice.buffer<rows, 64>) {
+      %y = sluice.rms_norm %x, %w epsilon 1.0e-5
+        : tensor<?x16xf32>, tensor<16xf32>
+      sluice.task.yield %y : tensor<?x16xf32>
+    }
+    ```
+
     Constraints:
-    - (C1) the body takes rows as wide as each buffer that is read, then what
-      `weights` are, and yields rows as wide as each that is written; all of
-      them lie side by side as floats but where `sluice.to_operand` has made
-      them.
+    - (C1) the body takes rows as wide as each buffer that is read (as a head of
+      it), then what `weights` are, and yields rows as wide as each that is
+      written; all of them lie side by side as floats but where
+      `sluice.to_operand` has made them.
     - (C2) the body holds row-wise ops, and uses nothing from outside but the
       batch.
     - (C3) buffers that are written are of the task's domain; so are those that
@@ -110,8 +123,13 @@ def Sluice_TaskRowsOp : Sluice_TaskOp<"rows", [
       kernel before it, and is made for so many threads and blocks. (The kernels
       of a module that has been lowered are no longer there.) What such a kernel
       reads as memory that does not change is a weight or table.
+    - (C7) the rows of each buffer divide into `heads`, of which there are at
+      least two where they are given; each op of the body then computes a
+      feature from the same feature of its operands and from sums. No op of a
+      body has heads of its own.
   }];
-  let arguments = (ins Sluice_ValueDomain:$domain, UnitAttr:$runtime,
+  let arguments = (ins Sluice_ValueDomain:$domain, Sluice_Heads:$heads,
+                       UnitAttr:$runtime,
                        OptionalAttr<Sluice_KernelAttr>:$kernel,
                        Variadic<Sluice_BufferType>:$reads,
                        Variadic<AnyType>:$weights,
@@ -127,10 +145,21 @@ def Sluice_TaskRowsOp : Sluice_TaskOp<"rows", [
     OpBuilder<(ins "::sluice::ir::ValueDomain":$domain,
                    "::mlir::ValueRange":$reads, "::mlir::ValueRange":$weights,
                    "::mlir::ValueRange":$writes,
-                   "::std::optional<int64_t>":$layer)>
+                   "::std::optional<int64_t>":$layer,
+                   CArg<"int64_t", "1">:$heads)>
   ];
   let extraClassDeclaration = [{
     static ::llvm::StringRef getDefaultDialect() { return "sluice"; }
+    /// How many equal parts a row has for the body; 1 for whole rows.
+    int64_t countHeads() {
+      return static_cast<int64_t>(getHeads().value_or(1));
+    }
+    /// The type that a buffer's rows have in the body.
+    ::mlir::RankedTensorType getBodyType(::mlir::Value buffer) {
+      return getRowsType(
+          ::llvm::cast<::sluice::ir::BufferType>(buffer.getType()),
+          countHeads());
+    }
     ::mlir::Block::BlockArgListType getRowArguments() {
       return getBody().getArguments().take_front(getReads().size());
     }

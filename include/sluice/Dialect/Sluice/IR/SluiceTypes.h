@@ -38,8 +38,9 @@ bool isMatrixWeight(mlir::Type type);
 /// Returns the number of features of a row: N of tensor<?xNxf32>.
 int64_t getWidth(mlir::Type rows);
 
-/// Returns the type of a buffer's rows: tensor<?xNxf32>.
-mlir::RankedTensorType getRowsType(BufferType buffer);
+/// Returns the type of a buffer's rows: tensor<?xNxf32>; or of the equal heads
+/// of its rows, which must divide N.
+mlir::RankedTensorType getRowsType(BufferType buffer, int64_t heads = 1);
 
 /// Returns the format of a weight's elements. `weight` must be the type of a
 /// weight.
