@@ -8,10 +8,8 @@
 #include "runtime/app/CommandPrompt.h"
 
 #include "runtime/app/TokenList.h"
-#include "runtime/base/MappedFile.h"
+#include "runtime/base/ReadFile.h"
 
-#include <cerrno>
-#include <cstring>
 #include <unistd.h>
 
 using namespace sluice;
@@ -25,31 +23,14 @@ using Source = PromptOptions::Source;
 // Far above any context, so that an endless pipe does not fill the memory.
 constexpr size_t maxInputBytes = size_t(1) << 30;
 
-Expected<std::string> readStandardInput() {
-  std::string text;
-  char buffer[65536];
-  while (true) {
-    ssize_t count = ::read(STDIN_FILENO, buffer, sizeof(buffer));
-    if (count < 0)
-      return failure("standard input: cannot read: ", std::strerror(errno));
-    if (count == 0)
-      return text;
-    text.append(buffer, static_cast<size_t>(count));
-    if (text.size() > maxInputBytes)
-      return failure("standard input: has more than ", maxInputBytes, " bytes");
-  }
-}
-
 Expected<std::string> readInput(const std::string &path) {
-  if (path == "-")
-    return readStandardInput();
-  Expected<MappedFile> file = MappedFile::open(path);
-  if (!file)
-    return file.status();
-  std::span<const uint8_t> bytes = file->bytes();
-  if (bytes.size() > maxInputBytes)
-    return failure(path, ": has more than ", maxInputBytes, " bytes");
-  return std::string(bytes.begin(), bytes.end());
+  const bool isStandard = path == "-";
+  Expected<std::string> read = isStandard
+                                   ? readToEnd(STDIN_FILENO, maxInputBytes)
+                                   : readFile(path, maxInputBytes);
+  if (!read)
+    return read.status().withContext(isStandard ? "standard input" : path);
+  return read;
 }
 
 /// Returns the beginning of errors about the prompt.

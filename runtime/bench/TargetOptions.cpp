@@ -7,8 +7,8 @@
 
 #include "runtime/bench/TargetOptions.h"
 
-#include "runtime/base/MappedFile.h"
 #include "runtime/base/OptionChecks.h"
+#include "runtime/base/ReadFile.h"
 
 #include <CLI/CLI.hpp>
 
@@ -18,6 +18,7 @@ using namespace sluice::bench;
 namespace {
 
 constexpr size_t maxKeyBytes = 4096;
+constexpr size_t maxFileBytes = size_t{1} << 20;
 
 void addServer(CLI::App &command, HttpOptions &http) {
   const char *group = "Server";
@@ -64,12 +65,10 @@ Status checkPrompt(const CLI::App &command, TargetOptions &options) {
 }
 
 Status readKeyFile(const std::string &path, std::string &key) {
-  Expected<MappedFile> file = MappedFile::open(path);
+  Expected<std::string> file = readFile(path, maxFileBytes);
   if (!file)
-    return file.status();
-  std::span<const uint8_t> bytes = file->bytes();
-  std::string_view text(reinterpret_cast<const char *>(bytes.data()),
-                        bytes.size());
+    return file.status().withContext(path);
+  std::string_view text = *file;
   text = text.substr(0, text.find_first_of("\r\n"));
   if (text.empty() || text.size() > maxKeyBytes)
     return failure(path, ": its first line is not a key of 1 to ", maxKeyBytes,

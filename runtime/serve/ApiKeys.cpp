@@ -7,16 +7,14 @@
 
 #include "runtime/serve/ApiKeys.h"
 
+#include "runtime/base/ReadFile.h"
+
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fcntl.h>
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 using namespace sluice;
 using namespace sluice::serve;
@@ -42,37 +40,6 @@ Status ApiKeys::add(std::string_view key, const KeyTerms &its) {
   digests.push_back(digestOf(key));
   terms.push_back(its);
   return {};
-}
-
-/// Reads the whole file, which may be a pipe, as `--api-key-file <(...)` gives.
-static Status readFile(const std::string &path, std::string &text,
-                       mode_t &mode) {
-  auto problem = [&path](const std::string &what) {
-    return failure("API key file '", path, "': ", what);
-  };
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0)
-    return problem(std::strerror(errno));
-  Status result;
-  struct stat about = {};
-  if (::fstat(file, &about) != 0)
-    result = problem(std::strerror(errno));
-  mode = about.st_mode;
-  char part[4096];
-  while (result.ok()) {
-    ssize_t count = ::read(file, part, sizeof part);
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count < 0)
-      result = problem(std::strerror(errno));
-    if (count <= 0)
-      break;
-    text.append(part, static_cast<size_t>(count));
-    if (static_cast<int64_t>(text.size()) > ApiKeys::maxFileBytes)
-      result = problem("is larger than 8 MiB");
-  }
-  ::close(file);
-  return result;
 }
 
 static std::string_view trimmed(std::string_view line) {
@@ -143,9 +110,11 @@ static Status readTerms(std::string_view line, KeyTerms &terms) {
 }
 
 Status ApiKeys::addFile(const std::string &path, std::string *warning) {
-  std::string text;
   mode_t mode = 0;
-  SLUICE_RETURN_IF_ERROR(readFile(path, text, mode));
+  Expected<std::string> read = readFile(path, maxFileBytes, &mode);
+  if (!read)
+    return read.status().withContext("API key file '" + path + "'");
+  std::string text = read.take();
   if (S_ISREG(mode) && (mode & (S_IRGRP | S_IROTH)) != 0)
     *warning = "API key file '" + path +
                "' can be read by others than its owner (chmod 600)";

@@ -35,7 +35,7 @@ class ApiKeys {
 public:
   static constexpr size_t maxKeys = 10'000;
   static constexpr size_t maxKeyBytes = 512;
-  static constexpr int64_t maxFileBytes = int64_t{8} << 20;
+  static constexpr size_t maxFileBytes = size_t{8} << 20;
 
   /// Adds a key. Fails if the key is empty, too long or not visible ASCII (no
   /// header could carry it), or if there are too many keys.

@@ -320,7 +320,7 @@ TEST_F(GenerateTest, SaysWhatIsWrongWithThePrompt) {
   EXPECT_THAT(fails({"--tokens-file", folder + "/none"}),
               HasSubstr("/none: cannot open: No such file"));
   EXPECT_THAT(fails({"--tokens-file", folder}),
-              HasSubstr("not a regular file"));
+              HasSubstr("cannot read: Is a directory"));
   addTokenizer();
   EXPECT_THAT(fails({"-p", ""}), HasSubstr("prompt: is empty"));
   EXPECT_THAT(fails({"-f", "/dev/null"}), HasSubstr("/dev/null"));

@@ -79,7 +79,7 @@ TEST_F(AccessTest, BadKeyFilesSayWhatIsWrong) {
     return at == text.npos ? text : text.replace(at, path.size(), "FILE");
   };
   EXPECT_EQ(problem("/nowhere"),
-            "API key file 'FILE': No such file or directory");
+            "API key file 'FILE': cannot open: No such file or directory");
   EXPECT_EQ(problem(file("# none\n")), "API key file 'FILE': has no key");
   // The error names the line and not the key.
   EXPECT_EQ(problem(file("ok\nse cret\n")),
@@ -91,7 +91,8 @@ TEST_F(AccessTest, BadKeyFilesSayWhatIsWrong) {
             "not visible ASCII");
   EXPECT_EQ(problem(file(std::string(513, 'x'))),
             "API key file 'FILE': line 1: an API key is longer than 512 bytes");
-  EXPECT_EQ(problem(testing::TempDir()), "API key file 'FILE': Is a directory");
+  EXPECT_EQ(problem(testing::TempDir()),
+            "API key file 'FILE': cannot read: Is a directory");
 }
 
 TEST_F(AccessTest, AFileThatOthersCanReadIsWarnedOf) {
