@@ -1,0 +1,35 @@
+//===- Lowering.h - from each phase of a module to the next ---------------===//
+//
+// Part of the Sluice project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SLUICE_LIB_TARGET_LOWERING_H
+#define SLUICE_LIB_TARGET_LOWERING_H
+
+#include "sluice/Target/Compiler.h"
+
+namespace sluice {
+
+/// Returns the next phase. `phase` must not be the last one.
+Phase nextPhase(Phase phase);
+
+/// Returns the only phase that a module can be in, judging by its ops.
+Phase phaseOf(mlir::ModuleOp module);
+
+/// Checks that the module is in a phase, at most phase kernels.
+Status verifyPhase(mlir::ModuleOp module, const CompileOptions &options,
+                   Phase phase);
+
+/// Lowers the module from `phase`, which is before phase kernels, to the next
+/// phase. Reports what fails where the module says it.
+Status lowerToNext(mlir::ModuleOp module, const CompileOptions &options,
+                   Phase phase);
+
+/// Returns whether the module has a draft.
+bool hasDraft(mlir::ModuleOp module);
+
+} // namespace sluice
+
+#endif // SLUICE_LIB_TARGET_LOWERING_H
