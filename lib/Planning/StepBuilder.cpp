@@ -171,7 +171,7 @@ LogicalResult StepBuilder::visit(Operation *op) {
       .Case([&](AttendOp op) { return visitAttend(op), success(); })
       .Case([&](AllReduceOp op) { return visitAllReduce(op), success(); })
       .Case([&](AllGatherOp op) { return visitAllGather(op), success(); })
-      .Case<SelectOutputsOp, SplitQKVOp, ConcatOp, ColumnOpInterface>(
+      .Case<SelectOutputsOp, ColumnCopyOpInterface, ColumnOpInterface>(
           [&](auto op) { return visitRowWise(op), success(); })
       .Default([&](Operation *op) {
         return op->emitError() << "'" << op->getName()

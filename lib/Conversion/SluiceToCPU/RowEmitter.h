@@ -51,8 +51,7 @@ private:
   // RowOps.cpp: ops with loops of their own, and calls.
   void emitOp(mlir::Operation *op);
   void emitCall(mlir::Operation *op);
-  void emitSplit(ir::SplitQKVOp op);
-  void emitConcat(ir::ConcatOp op);
+  void emitCopies(ir::ColumnCopyOpInterface op);
   void emitRotate(ir::RotateOp op);
   void rotateHalves(ir::RotateOp op, mlir::Value head);
   void rotateInterleaved(ir::RotateOp op, mlir::Value head);

@@ -28,8 +28,7 @@ void RowEmitter::emit(Value rowIndex) {
 
 void RowEmitter::emitOp(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
-      .Case([&](SplitQKVOp op) { emitSplit(op); })
-      .Case([&](ConcatOp op) { emitConcat(op); })
+      .Case([&](ColumnCopyOpInterface op) { emitCopies(op); })
       .Case([&](RotateOp op) { emitRotate(op); })
       .Default([&](Operation *op) { emitCall(op); });
 }
@@ -85,33 +84,17 @@ void RowEmitter::copy(Value source, Value from, Value target, Value to,
   });
 }
 
-void RowEmitter::emitSplit(SplitQKVOp op) {
-  int64_t dim = op.getHeadDim(), kvHeads = op.getKvHeads();
-  // The columns of queries, keys and values, of all heads or of one group.
-  bool isGrouped = op.getLayout() == QKVLayout::Grouped;
-  int64_t groups = isGrouped ? kvHeads : 1;
-  int64_t widths[3] = {static_cast<int64_t>(op.getHeads()) / groups * dim,
-                       kvHeads / groups * dim, kvHeads / groups * dim};
-
-  Value source = getMemory(op.getInput());
-  code.forEach(groups, [&](Value group) {
-    Value from = code.scaleIndex(group, widths[0] + widths[1] + widths[2]);
-    for (auto [output, width] : llvm::zip_equal(op.getResults(), widths)) {
-      Value to = code.scaleIndex(group, width);
-      copy(source, from, getMemory(output), to, width);
-      from = code.addIndices(from, code.index(width));
+void RowEmitter::emitCopies(ColumnCopyOpInterface op) {
+  const ColumnCopies all = op.getCopies();
+  code.forEach(all.groups, [&](Value group) {
+    for (const ColumnCopy &each : all.copies) {
+      auto place = [&](int64_t first, int64_t step) {
+        return code.addIndices(code.scaleIndex(group, step), code.index(first));
+      };
+      copy(getMemory(each.source), place(each.from, each.fromStep),
+           getMemory(each.target), place(each.to, each.toStep), each.columns);
     }
   });
-}
-
-void RowEmitter::emitConcat(ConcatOp op) {
-  Value target = getMemory(op.getResult());
-  int64_t to = 0;
-  for (Value input : op.getInputs()) {
-    int64_t width = getWidth(input.getType());
-    copy(getMemory(input), code.index(0), target, code.index(to), width);
-    to += width;
-  }
 }
 
 //===----------------------------------------------------------------------===//

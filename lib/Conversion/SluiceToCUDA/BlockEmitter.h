@@ -60,8 +60,7 @@ private:
   // BlockOps.cpp: ops with loops of their own.
   void emitOp(mlir::Operation *op);
   void emitSelect(ir::SelectOutputsOp op);
-  void emitSplit(ir::SplitQKVOp op);
-  void emitConcat(ir::ConcatOp op);
+  void emitCopies(ir::ColumnCopyOpInterface op);
   void emitRotate(ir::RotateOp op);
   void copyRest(ir::RotateOp op);
   mlir::Value loadIndex(mlir::Value numbers);

@@ -47,8 +47,7 @@ void BlockEmitter::emitEarly() {
 void BlockEmitter::emitOp(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](SelectOutputsOp op) { emitSelect(op); })
-      .Case([&](SplitQKVOp op) { emitSplit(op); })
-      .Case([&](ConcatOp op) { emitConcat(op); })
+      .Case([&](ColumnCopyOpInterface op) { emitCopies(op); })
       .Case([&](RotateOp op) { emitRotate(op); })
       .Default([](Operation *) { llvm_unreachable("not in row loops"); });
 }
@@ -96,50 +95,34 @@ void BlockEmitter::emitSelect(SelectOutputsOp op) {
   });
 }
 
-void BlockEmitter::emitSplit(SplitQKVOp op) {
-  int64_t dim = op.getHeadDim(), kvHeads = op.getKvHeads();
-  int64_t lanes = getLanes({dim});
-  // The columns of queries, keys and values, of all heads or of one group.
-  bool isGrouped = op.getLayout() == QKVLayout::Grouped;
-  int64_t groups = isGrouped ? kvHeads : 1;
-  int64_t widths[3] = {static_cast<int64_t>(op.getHeads()) / groups * dim,
-                       kvHeads / groups * dim, kvHeads / groups * dim};
-  int64_t all = widths[0] + widths[1] + widths[2];
-
-  Value source = getMemory(op.getInput());
-  int64_t begin = 0;
-  for (auto [output, width] : llvm::zip_equal(op.getResults(), widths)) {
-    auto from = [&, width = width](Value number) {
-      auto [group, rest] = code.divideIndex(number, width / lanes);
-      Value column = code.addIndices(code.scaleIndex(group, all),
-                                     code.scaleIndex(rest, lanes));
-      return code.addIndices(column, code.index(begin));
-    };
-    auto fromOne = [&](Value number) {
-      return code.addIndices(code.scaleIndex(number, lanes), code.index(begin));
-    };
-    auto to = [&](Value number) { return code.scaleIndex(number, lanes); };
-    copy(groups * width, lanes, source,
-         groups == 1 ? ToColumn(fromOne) : ToColumn(from), getMemory(output),
-         to);
-    begin += width;
-  }
+/// Returns the columns of a vector that divides all parts of the copies.
+static int64_t chooseLanes(const ColumnCopies &all) {
+  SmallVector<int64_t> widths;
+  for (const ColumnCopy &each : all.copies)
+    widths.append({each.columns, each.from, each.to});
+  return getLanes(widths);
 }
 
-void BlockEmitter::emitConcat(ConcatOp op) {
-  Value target = getMemory(op.getResult());
-  SmallVector<int64_t> widths;
-  for (Value input : op.getInputs())
-    widths.push_back(getWidth(input.getType()));
-  int64_t lanes = getLanes(widths);
-  int64_t begin = 0;
-  for (auto [input, width] : llvm::zip_equal(op.getInputs(), widths)) {
-    auto from = [&](Value number) { return code.scaleIndex(number, lanes); };
-    auto to = [&](Value number) {
-      return code.addIndices(code.scaleIndex(number, lanes), code.index(begin));
+void BlockEmitter::emitCopies(ColumnCopyOpInterface op) {
+  const ColumnCopies all = op.getCopies();
+  const int64_t lanes = chooseLanes(all);
+  for (const ColumnCopy &each : all.copies) {
+    // Returns the first column of a vector; the groups' vectors follow each
+    // other.
+    auto place = [&](Value number, int64_t first, int64_t step) {
+      Value column = code.scaleIndex(number, lanes);
+      if (all.groups > 1 && step != each.columns) {
+        auto [group, rest] = code.divideIndex(number, each.columns / lanes);
+        column = code.addIndices(code.scaleIndex(group, step),
+                                 code.scaleIndex(rest, lanes));
+      }
+      return code.addIndices(column, code.index(first));
     };
-    copy(width, lanes, getMemory(input), from, target, to);
-    begin += width;
+    copy(
+        all.groups * each.columns, lanes, getMemory(each.source),
+        [&](Value number) { return place(number, each.from, each.fromStep); },
+        getMemory(each.target),
+        [&](Value number) { return place(number, each.to, each.toStep); });
   }
 }
 

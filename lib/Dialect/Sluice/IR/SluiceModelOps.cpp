@@ -252,6 +252,18 @@ LogicalResult ConcatOp::verify() {
 
 int64_t ConcatOp::getFlopsPerRow() { return 0; }
 
+ColumnCopies ConcatOp::getCopies() {
+  ColumnCopies all;
+  int64_t to = 0;
+  for (Value input : getInputs()) {
+    int64_t width = getWidth(input.getType());
+    all.copies.push_back(
+        {.source = input, .target = getResult(), .columns = width, .to = to});
+    to += width;
+  }
+  return all;
+}
+
 //===----------------------------------------------------------------------===//
 // SplitQKVOp
 //===----------------------------------------------------------------------===//
@@ -278,6 +290,28 @@ LogicalResult SplitQKVOp::verify() {
 }
 
 int64_t SplitQKVOp::getFlopsPerRow() { return 0; }
+
+ColumnCopies SplitQKVOp::getCopies() {
+  // The columns of queries, keys and values, of all heads or of one group.
+  auto dim = static_cast<int64_t>(getHeadDim());
+  auto kvHeads = static_cast<int64_t>(getKvHeads());
+  ColumnCopies all;
+  all.groups = getLayout() == QKVLayout::Grouped ? kvHeads : 1;
+  const int64_t widths[3] = {
+      static_cast<int64_t>(getHeads()) / all.groups * dim,
+      kvHeads / all.groups * dim, kvHeads / all.groups * dim};
+  int64_t from = 0;
+  for (auto [result, width] : llvm::zip_equal(getResults(), widths)) {
+    all.copies.push_back({.source = getInput(),
+                          .target = result,
+                          .columns = width,
+                          .from = from,
+                          .fromStep = widths[0] + widths[1] + widths[2],
+                          .toStep = width});
+    from += width;
+  }
+  return all;
+}
 
 //===----------------------------------------------------------------------===//
 // RopeOp

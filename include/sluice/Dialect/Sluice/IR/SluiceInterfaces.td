@@ -131,6 +131,18 @@ def Sluice_ColumnOpInterface : OpInterface<"ColumnOpInterface"> {
   ];
 }
 
+def Sluice_ColumnCopyOpInterface : OpInterface<"ColumnCopyOpInterface"> {
+  let cppNamespace = "::sluice::ir";
+  let description = [{
+    A row-wise op that only copies columns: each column of its results is a
+    column of one of its operands, the same for all rows.
+  }];
+  let methods = [
+    InterfaceMethod<"Returns the copies, which together fill all results.",
+                    "::sluice::ir::ColumnCopies", "getCopies", (ins)>
+  ];
+}
+
 def Sluice_TaskInterface : OpInterface<"TaskInterface"> {
   let cppNamespace = "::sluice::ir";
   let description = [{

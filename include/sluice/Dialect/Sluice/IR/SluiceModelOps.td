@@ -230,7 +230,8 @@ def Sluice_LinearOp : Sluice_RowWiseOp<"linear", [], ["getWeightBytes"]> {
   }];
 }
 
-def Sluice_ConcatOp : Sluice_RowWiseOp<"concat"> {
+def Sluice_ConcatOp : Sluice_RowWiseOp<"concat", [
+    DeclareOpInterfaceMethods<Sluice_ColumnCopyOpInterface>]> {
   let summary = "puts rows side by side";
   let description = [{
     `result[r, :] = inputs[0][r, :], inputs[1][r, :], ...`. It brings a product
@@ -256,7 +257,8 @@ def Sluice_ConcatOp : Sluice_RowWiseOp<"concat"> {
   let hasVerifier = 1;
 }
 
-def Sluice_SplitQKVOp : Sluice_RowWiseOp<"split_qkv"> {
+def Sluice_SplitQKVOp : Sluice_RowWiseOp<"split_qkv", [
+    DeclareOpInterfaceMethods<Sluice_ColumnCopyOpInterface>]> {
   let summary = "takes queries, keys and values out of fused rows";
   let description = [{
     `concat`: all query heads, then all key heads, then all value heads.

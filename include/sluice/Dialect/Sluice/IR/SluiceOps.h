@@ -70,6 +70,21 @@ enum class AccessExtent {
   All,     // any
 };
 
+/// A copy of columns of rows: of each group g, the columns from `from + g *
+/// fromStep` of `source` on to those from `to + g * toStep` of `target` on.
+struct ColumnCopy {
+  mlir::Value source, target;
+  int64_t columns = 0; ///< of a group
+  int64_t from = 0, fromStep = 0;
+  int64_t to = 0, toStep = 0;
+};
+
+/// The copies that an op consists of, each made for each of the groups.
+struct ColumnCopies {
+  int64_t groups = 1;
+  llvm::SmallVector<ColumnCopy> copies;
+};
+
 /// An access of a task to memory.
 struct MemoryAccess {
   mlir::Value memory; // a buffer or a cache
