@@ -360,9 +360,8 @@ static Operation *cloneForHead(OpBuilder &b, Operation *op,
                                const IRMapping &mapping, int64_t heads) {
   IRMapping values = mapping;
   Operation *copy = b.clone(*op, values);
-  if (heads == 1)
-    return copy;
-  cast<ColumnOpInterface>(copy).setHeadCount(1);
+  if (auto columns = dyn_cast<ColumnOpInterface>(copy))
+    columns.setHeadCount(1);
   for (Value result : copy->getResults())
     result.setType(RankedTensorType::get(
         {ShapedType::kDynamic, getWidth(result.getType()) / heads},

@@ -241,7 +241,7 @@ private:
     // The runtime adds the first one, the number of rows.
     for (const KernelParameter &parameter : llvm::drop_begin(parameters))
       loop.arguments.push_back(describeArgument(task, parameter));
-    // A norm of heads is more than the runtime does in another launch.
+    // The norms that the runtime does in other launches are of whole rows.
     if (task.countHeads() == 1)
       loop.norms = describeNorms(task);
     loop.rotations = describeRotations(task);

@@ -54,10 +54,9 @@ static int breakOff(PipelineSession &session, const Status &failed,
   int code = 1;
   if (session.isHead())
     code = explainFailure(reason);
-  else
-    writeError(
-        reason.message()); // also for a signal that the user did not send
-  session.abort(failed);   // abort() names this rank itself
+  else // also for a signal that the user did not send
+    writeError(reason.message());
+  session.abort(failed); // abort() names this rank itself
   return code;
 }
 

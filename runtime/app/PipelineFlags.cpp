@@ -1,5 +1,4 @@
-//===- PipelineFlags.cpp - the command-line options of pipelines
-//-------------===//
+//===- PipelineFlags.cpp - the options of pipelines on command lines ------===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

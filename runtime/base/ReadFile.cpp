@@ -41,9 +41,12 @@ Expected<std::string> sluice::readFile(const std::string &path, size_t maxBytes,
     return failure("cannot open: ", std::strerror(errno));
   noteInput(file);
   struct stat about = {};
-  if (mode && ::fstat(file, &about) == 0)
-    *mode = about.st_mode;
-  Expected<std::string> text = readToEnd(file, maxBytes);
+  Expected<std::string> text =
+      ::fstat(file, &about) == 0
+          ? readToEnd(file, maxBytes)
+          : failure("cannot look at it: ", std::strerror(errno));
   ::close(file);
+  if (mode)
+    *mode = about.st_mode;
   return text;
 }

@@ -12,6 +12,8 @@
 #include "runtime/pipeline/HeadLoop.h"
 #include "runtime/pipeline/StageWorker.h"
 
+#include <functional>
+
 namespace sluice::pipeline {
 
 /// What a draft is made of, and made for.

@@ -18,8 +18,7 @@ namespace sluice::pipeline {
 
 /// Writes all events, with messages as spans, and ends the file; reports
 /// missing events on stderr. `names[r]` describes rank r. Modifies the events.
-Status writeTrace(trace::TraceWriter &writer,
-                  std::vector<pipeline::RankReport> &ranks,
+Status writeTrace(trace::TraceWriter &writer, std::vector<RankReport> &ranks,
                   const std::vector<std::string> &names);
 
 } // namespace sluice::pipeline

@@ -12,11 +12,6 @@
 
 namespace sluice::comm {
 
-/// How long a poll for something that takes microseconds spins, and how long it
-/// then sleeps between two polls.
-constexpr std::chrono::microseconds attention{100};
-constexpr std::chrono::microseconds nap{50};
-
 /// How long the ranks have to report that NCCL or a device has failed, before
 /// the job ends.
 constexpr std::chrono::milliseconds tellingGrace{2000};

@@ -13,6 +13,11 @@
 
 namespace sluice::comm {
 
+/// How long a poll for something that takes microseconds spins, and how long it
+/// then sleeps between two polls.
+constexpr std::chrono::microseconds attention{100};
+constexpr std::chrono::microseconds nap{50};
+
 /// A region in a ring of device memory.
 struct NcclTransfer {
   int64_t offset = 0;

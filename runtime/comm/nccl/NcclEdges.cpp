@@ -7,9 +7,8 @@
 
 #include "runtime/comm/nccl/NcclEdges.h"
 
-#include "runtime/comm/nccl/NcclControl.h"
-
 #include <thread>
+#include <utility>
 
 using namespace sluice;
 using namespace sluice::comm;

@@ -16,8 +16,9 @@
 
 namespace sluice::comm {
 
-/// The messages of a rank and how far its job is. `mutex` guards all fields;
-/// the methods are called with it held.
+/// The messages of a rank and how far its job is. `mutex` guards all fields but
+/// `self` and the list of peers, which do not change; the methods but peer()
+/// are called with it held.
 struct NcclShared {
   using Clock = std::chrono::steady_clock;
   using Lock = std::unique_lock<std::mutex>;

@@ -1,5 +1,4 @@
 //===- SchedulerSharingTest.cpp - equal prefixes at the same time ---------===//
-//===//
 //
 // Part of the Sluice project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -21,8 +21,8 @@ class WeightMaker;
 class WeightUpload;
 
 /// A program on a GPU: its memory, weights and graphs, and the stream in which
-/// its steps run. The methods but settle() are called once, in the order in
-/// which they are declared. Thread-compatible.
+/// its steps run. It is loaded by begin(), makeGraphs() and upload(), in this
+/// order. Thread-compatible.
 struct CudaModel {
   CudaModel(std::shared_ptr<Device> given, CudaProgram program)
       : device(std::move(given)), program(std::move(program)) {}
@@ -30,8 +30,8 @@ struct CudaModel {
   CudaModel &operator=(const CudaModel &) = delete;
   ~CudaModel() { settle(); }
 
-  /// Plans how much memory is needed. The first method if nothing is to be
-  /// loaded, else part of begin().
+  /// Plans how much memory is needed, without taking any. begin() does this,
+  /// too.
   Status plan(const CudaExecutorOptions &limits);
 
   /// Makes the stream, loads the kernels and takes the memory. Fails if there

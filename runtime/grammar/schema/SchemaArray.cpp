@@ -9,6 +9,10 @@
 
 #include "runtime/grammar/schema/SchemaValues.h"
 
+#include <algorithm>
+#include <map>
+#include <set>
+
 using namespace sluice;
 using namespace sluice::grammar;
 

@@ -10,6 +10,9 @@
 #include "runtime/grammar/Pattern.h"
 #include "runtime/grammar/schema/SchemaValues.h"
 
+#include <algorithm>
+#include <utility>
+
 using namespace sluice;
 using namespace sluice::grammar;
 

@@ -10,6 +10,9 @@
 
 #include "runtime/grammar/schema/SchemaWriter.h"
 
+#include <algorithm>
+#include <optional>
+
 namespace sluice::grammar {
 
 /// The bounds of an object's number of members.

@@ -9,6 +9,7 @@
 
 #include "runtime/grammar/schema/SchemaValues.h"
 
+#include <algorithm>
 #include <set>
 #include <unordered_set>
 

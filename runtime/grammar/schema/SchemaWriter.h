@@ -12,6 +12,7 @@
 #include "runtime/grammar/schema/SchemaReader.h"
 
 #include <deque>
+#include <map>
 
 namespace sluice::grammar {
 

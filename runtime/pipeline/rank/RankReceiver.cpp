@@ -67,6 +67,7 @@ Status RankReceiver::readStep(comm::Message &message) {
 }
 
 Status RankReceiver::readEnd() {
+  // The members of a group learn of the end from the first of them.
   if (!inboxes.stage)
     return failure("the end of the steps, but no stage is here");
   inboxes.stage->arrive({{}, {}, {}, /*last=*/true});

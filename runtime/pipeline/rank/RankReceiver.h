@@ -14,6 +14,8 @@
 #include "runtime/pipeline/rank/JobState.h"
 #include "runtime/pipeline/rank/RankTraces.h"
 
+#include <functional>
+
 namespace sluice::pipeline {
 
 /// What a rank has for the messages that arrive at it. All must outlive the

@@ -15,8 +15,9 @@
 
 namespace sluice::pipeline {
 
-/// Encodes the messages of a rank's roles and sends them. The sends of a role
-/// belong to its thread; sendError() and sendReport() are thread-safe.
+/// Encodes the messages of a rank's roles and sends them. What is traced
+/// belongs to the thread of its role: launch(), cancel(), forward() and
+/// answer(). The others are thread-safe.
 class RankSender {
 public:
   /// All must outlive the sender.

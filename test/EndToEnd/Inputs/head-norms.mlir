@@ -7,20 +7,20 @@
 
 sluice.file @f path "none.gguf" size 100000000 identity "0123456789abcdef"
 sluice.weight @embd in @f at 0 stored f32 : tensor<300x64xf32>
-sluice.weight @n0 in @f at 1000000 stored f32 : tensor<64xf32>
-sluice.weight @q0 in @f at 2000000 stored f32 : tensor<128x64xf32>
-sluice.weight @k0 in @f at 3000000 stored f32 : tensor<64x64xf32>
-sluice.weight @v0 in @f at 4000000 stored f32 : tensor<64x64xf32>
-sluice.weight @o0 in @f at 5000000 stored f32 : tensor<64x128xf32>
-sluice.weight @qn0 in @f at 6000000 stored f32 : tensor<32xf32>
-sluice.weight @kn0 in @f at 7000000 stored f32 : tensor<32xf32>
-sluice.weight @q1 in @f at 8000000 stored f32 : tensor<30x64xf32>
-sluice.weight @k1 in @f at 9000000 stored f32 : tensor<10x64xf32>
-sluice.weight @v1 in @f at 10000000 stored f32 : tensor<10x64xf32>
-sluice.weight @o1 in @f at 11000000 stored f32 : tensor<64x30xf32>
-sluice.weight @qn1 in @f at 12000000 stored f32 : tensor<5xf32>
-sluice.weight @qb1 in @f at 13000000 stored f32 : tensor<5xf32>
-sluice.weight @kn1 in @f at 14000000 stored f32 : tensor<5xf32>
+sluice.weight @n0 in @f at 100000 stored f32 : tensor<64xf32>
+sluice.weight @q0 in @f at 200000 stored f32 : tensor<128x64xf32>
+sluice.weight @k0 in @f at 300000 stored f32 : tensor<64x64xf32>
+sluice.weight @v0 in @f at 400000 stored f32 : tensor<64x64xf32>
+sluice.weight @o0 in @f at 500000 stored f32 : tensor<64x128xf32>
+sluice.weight @qn0 in @f at 600000 stored f32 : tensor<32xf32>
+sluice.weight @kn0 in @f at 700000 stored f32 : tensor<32xf32>
+sluice.weight @q1 in @f at 800000 stored f32 : tensor<40x64xf32>
+sluice.weight @k1 in @f at 900000 stored f32 : tensor<10x64xf32>
+sluice.weight @v1 in @f at 1000000 stored f32 : tensor<10x64xf32>
+sluice.weight @o1 in @f at 1100000 stored f32 : tensor<64x40xf32>
+sluice.weight @qn1 in @f at 1200000 stored f32 : tensor<5xf32>
+sluice.weight @qb1 in @f at 1300000 stored f32 : tensor<5xf32>
+sluice.weight @kn1 in @f at 1400000 stored f32 : tensor<5xf32>
 
 sluice.model @main(%chunk: !sluice.chunk) attributes {
     architecture = "llama", model_name = "head norms", vocab_size = 300,
@@ -51,22 +51,22 @@ sluice.model @main(%chunk: !sluice.chunk) attributes {
   }
   %h2 = sluice.layer 1 (%x = %h1) : !h {
     %n = sluice.param @n0 : tensor<64xf32>
-    %wq = sluice.param @q1 : tensor<30x64xf32>
+    %wq = sluice.param @q1 : tensor<40x64xf32>
     %wk = sluice.param @k1 : tensor<10x64xf32>
     %wv = sluice.param @v1 : tensor<10x64xf32>
-    %wo = sluice.param @o1 : tensor<64x30xf32>
+    %wo = sluice.param @o1 : tensor<64x40xf32>
     %nq = sluice.param @qn1 : tensor<5xf32>
     %bq = sluice.param @qb1 : tensor<5xf32>
     %nk = sluice.param @kn1 : tensor<5xf32>
     %c = sluice.layer_cache : !c1
     %a = sluice.rms_norm %x, %n epsilon 1.0e-5 : !h, tensor<64xf32>
-    %q = sluice.linear %a, %wq : !h, tensor<30x64xf32> -> tensor<?x30xf32>
+    %q = sluice.linear %a, %wq : !h, tensor<40x64xf32> -> tensor<?x40xf32>
     %k = sluice.linear %a, %wk : !h, tensor<10x64xf32> -> tensor<?x10xf32>
     %v = sluice.linear %a, %wv : !h, tensor<10x64xf32> -> tensor<?x10xf32>
-    %qn = sluice.layer_norm %q, %nq bias %bq heads 6 epsilon 1.0e-5 : tensor<?x30xf32>, tensor<5xf32>, tensor<5xf32>
+    %qn = sluice.layer_norm %q, %nq bias %bq heads 8 epsilon 1.0e-5 : tensor<?x40xf32>, tensor<5xf32>, tensor<5xf32>
     %kn = sluice.layer_norm %k, %nk heads 2 epsilon 1.0e-5 : tensor<?x10xf32>, tensor<5xf32>
-    %t = sluice.attend %qn, %kn, %v, %c, chunk %chunk heads 3 scale 0.3 : tensor<?x30xf32>, tensor<?x10xf32>, !c1
-    %o = sluice.linear %t, %wo : tensor<?x30xf32>, tensor<64x30xf32> -> !h
+    %t = sluice.attend %qn, %kn, %v, %c, chunk %chunk heads 4 scale 0.3 : tensor<?x40xf32>, tensor<?x10xf32>, !c1
+    %o = sluice.linear %t, %wo : tensor<?x40xf32>, tensor<64x40xf32> -> !h
     %y = sluice.add %x, %o : !h
     sluice.yield %y : !h
   }

@@ -362,7 +362,8 @@ LogicalResult TaskRowsOp::verifySymbolUses(SymbolTableCollection &symbols) {
           return TaskMemory();
         auto buffer =
             dyn_cast<BufferType>(getOperand(parameter.operand).getType());
-        return TaskMemory{!buffer, buffer ? buffer.getFloats() : 0};
+        return TaskMemory{!buffer,
+                          buffer ? buffer.getFloats() / countHeads() : 0};
       });
   return verifyKernel(*this, getKernelAttr(), memory, symbols);
 }

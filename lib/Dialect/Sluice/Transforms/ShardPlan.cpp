@@ -89,6 +89,27 @@ LogicalResult ShardPlan::splitFused(SplitQKVOp op) {
   return demand(op.getInput(), split->fused(op.getLayout()), op);
 }
 
+/// Returns whether an op is a norm, which needs whole heads or rows.
+static bool isNorm(Operation *op) {
+  auto columns = dyn_cast_or_null<ColumnOpInterface>(op);
+  return columns && columns.countSums() > 0;
+}
+
+/// Checks that each member has whole heads of a norm, if its rows are split so.
+static LogicalResult checkHeads(ColumnOpInterface norm,
+                                const FeatureSplit &split) {
+  int64_t head = getWidth(norm->getResult(0).getType()) / norm.countHeads();
+  for (ArrayRef<int64_t> ranges : split.ranges)
+    for (int64_t bound : ranges)
+      if (bound % head != 0)
+        return norm->emitOpError()
+               << "has heads of " << head
+               << " features, of which one is cut at " << bound
+               << " if it is split over " << split.ranges.size()
+               << " members of a group";
+  return success();
+}
+
 /// Splits `rows` by splitting the op that makes them.
 LogicalResult ShardPlan::demand(Value rows, const FeatureSplit &split,
                                 Operation *user) {
@@ -103,10 +124,11 @@ LogicalResult ShardPlan::demand(Value rows, const FeatureSplit &split,
     return success();
   if (auto rope = dyn_cast_or_null<RopeOp>(op))
     return demand(rope.getInput(), split, rope);
-  // Heads are split, so each member has whole ones.
-  if (auto norm = dyn_cast_or_null<ColumnOpInterface>(op);
-      norm && norm.countHeads() > 1)
+  if (isNorm(op)) {
+    if (failed(checkHeads(cast<ColumnOpInterface>(op), split)))
+      return failure();
     return demand(op->getOperand(0), split, op);
+  }
   return user->emitOpError(
       "takes rows that no product makes, and cannot be split "
       "over a group");
@@ -166,10 +188,9 @@ LogicalResult ShardPlan::check(Operation *op) const {
     // The logits are gathered later. Each of these ops takes split operands if
     // its result is split.
     bool isGathered = logits && operand == logits;
-    auto columns = dyn_cast<ColumnOpInterface>(op);
     bool isSplitToo =
         (isa<AttendOp, RopeOp, SplitQKVOp, ActivationOp, GateOp>(op) ||
-         (columns && columns.countHeads() > 1)) &&
+         isNorm(op)) &&
         find(op->getResult(0));
     if (find(operand) && !isGathered && !isSplitToo)
       return op->emitOpError("takes rows that are split over a group, and "

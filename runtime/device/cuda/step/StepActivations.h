@@ -28,7 +28,8 @@ public:
   /// Gives the rows that have stayed to input.outgoing, or lays them one behind
   /// the other on the device.
   Status finish(const RowReplay &rows, const device::StepInput &input);
-  /// The rows that finish() has kept on the device, [row][hiddenSize].
+  /// The rows of the last step on the device, [row][hiddenSize]. They are one
+  /// behind the other only if input.keepsOutgoing asked for that.
   DeviceAddress kept() const { return sent; }
 
 private:

@@ -11,6 +11,8 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
+#include <utility>
+#include <variant>
 
 namespace sluice::cuda {
 

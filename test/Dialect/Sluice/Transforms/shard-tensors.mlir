@@ -7,10 +7,10 @@
 
 // A layer with grouped heads and a gated feed-forward, as Llama's: heads, key
 // heads, feed-forward columns and the vocabulary are split, with biases where
-// there are any; embedding, norms and residuals stay whole. A norm of heads has the
-// heads of its member, and the whole weight. Of the table, which
-// is tied, the embedding keeps all. With four members each key head is kept by
-// two, and 30 tokens are split into parts that overlap.
+// there are any; embedding, norms and residuals stay whole. A norm of heads has
+// the heads of its member, and the whole weight. Of the table, which is tied, the
+// embedding keeps all. With four members each key head is kept by two, and 30
+// tokens are split into parts that overlap.
 
 // CHECK: sluice.weight @table
 // CHECK-NEXT: sluice.slice @table.m0 of @table rows 0 to 15 : tensor<15x64xf32>

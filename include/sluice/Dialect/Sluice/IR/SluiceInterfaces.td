@@ -96,10 +96,12 @@ def Sluice_ColumnOpInterface : OpInterface<"ColumnOpInterface"> {
                     "long as a part. In a row loop it is 1.",
                     "int64_t", "countHeads", (ins), /*methodBody=*/"",
                     /*defaultImplementation=*/"return 1;">,
-    InterfaceMethod<"Sets that number. Only for an op that has more than one.",
+    InterfaceMethod<"Sets that number, which is 1 for an op that cannot have "
+                    "more.",
                     "void", "setHeadCount", (ins "int64_t":$heads),
                     /*methodBody=*/"", /*defaultImplementation=*/[{
-                      llvm_unreachable("the op has no heads");
+                      assert(heads == 1 && "the op has no heads");
+                      (void)heads;
                     }]>,
     InterfaceMethod<"Returns how many sums the op needs, one after the other.",
                     "unsigned", "countSums", (ins), /*methodBody=*/"",

@@ -106,10 +106,10 @@ def Sluice_TaskRowsOp : Sluice_TaskOp<"rows", [
     ```
 
     Constraints:
-    - (C1) the body takes rows as wide as each buffer that is read (as a head of
-      it), then what `weights` are, and yields rows as wide as each that is
-      written; all of them lie side by side as floats but where
-      `sluice.to_operand` has made them.
+    - (C1) the body takes a row of each buffer that is read, then what `weights`
+      are, and yields a row of each buffer that is written; these rows are as
+      wide as the buffer's, or with `heads` as one head. All of them lie side by
+      side as floats but where `sluice.to_operand` has made them.
     - (C2) the body holds row-wise ops, and uses nothing from outside but the
       batch.
     - (C3) buffers that are written are of the task's domain; so are those that

@@ -38,8 +38,8 @@ bool isMatrixWeight(mlir::Type type);
 /// Returns the number of features of a row: N of tensor<?xNxf32>.
 int64_t getWidth(mlir::Type rows);
 
-/// Returns the type of a buffer's rows: tensor<?xNxf32>; or of the equal heads
-/// of its rows, which must divide N.
+/// Returns the type of a buffer's rows, tensor<?xNxf32>; or, if `heads` is not
+/// 1, of the heads into which each row divides, tensor<?x(N / heads)xf32>.
 mlir::RankedTensorType getRowsType(BufferType buffer, int64_t heads = 1);
 
 /// Returns the format of a weight's elements. `weight` must be the type of a
