@@ -46,15 +46,15 @@ void VirtualTimes::advance(TenantNumber number, Time amount) {
 /// Advances `reached` to where the others are, and forgets those away whom they
 /// have reached.
 void VirtualTimes::reach(TenantNumber besides) {
-  std::optional<Time> least, greatest;
+  std::optional<Time> minWaiting, maxPresent;
   for (const auto &[other, each] : tenants) {
     if (other == besides || each.state == State::Away)
       continue;
-    greatest = std::max(greatest.value_or(each.at), each.at);
+    maxPresent = std::max(maxPresent.value_or(each.at), each.at);
     if (each.state == State::Waiting)
-      least = std::min(least.value_or(each.at), each.at);
+      minWaiting = std::min(minWaiting.value_or(each.at), each.at);
   }
-  const std::optional<Time> &now = least ? least : greatest;
+  const std::optional<Time> &now = minWaiting ? minWaiting : maxPresent;
   reached = std::max(reached, now.value_or(reached));
   forgetAway();
 }

@@ -123,7 +123,7 @@ Status Way::measure(const std::string &what, const Parts &parts,
          {"joined", !options.oneTask},
          {"what", what},
          {"us", times.median * 1e6},
-         {"leastUs", times.min * 1e6},
+         {"minUs", times.min * 1e6},
          {"steps", steps},
          {"graphUs", *graph * 1e6},
          {"hostGapUs", (times.median - *graph) * 1e6}});

@@ -34,7 +34,7 @@ struct FigureSizes {
 /// one set of weights at a time. Prints a line for each:
 ///
 ///   {"part": "figures", "model": ..., "pdl": bool, "carveout": "max",
-///    "joined": bool, "what": "one row", "us": median, "leastUs": ..., "steps":
+///    "joined": bool, "what": "one row", "us": median, "minUs": ..., "steps":
 ///    n, "graphUs": without the host, "hostGapUs": the difference}
 ///
 /// and, for each combination, a line that says whether its tokens are those of

@@ -301,8 +301,8 @@ void StageWorker::traceOutgoing() {
 
 /// The first rows suffice, and a broken model would fill the trace.
 void StageWorker::traceNotFinite(const Row &row, trace::RowPlace place) {
-  constexpr int64_t most = 64;
-  if (++notFinite <= most)
+  constexpr int64_t maxTraced = 64;
+  if (++notFinite <= maxTraced)
     trace.notFinite(row, place);
 }
 

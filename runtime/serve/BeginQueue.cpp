@@ -33,13 +33,13 @@ void BeginQueue::push(Entry entry) {
 /// begin. Ties go to any of the tenants.
 const BeginQueue::TenantQueue *BeginQueue::nextQueue(int64_t max) const {
   const TenantQueue *next = nullptr;
-  Time least{0};
+  Time minUsed{0};
   for (const auto &[tenant, queue] : queues) {
     if (queue.waiting.empty() || queue.underWay >= max)
       continue;
-    if (Time had = times.of(tenant); !next || had < least) {
+    if (Time had = times.of(tenant); !next || had < minUsed) {
       next = &queue;
-      least = had;
+      minUsed = had;
     }
   }
   return next;

@@ -154,12 +154,12 @@ std::optional<size_t> Monitor::findPlace(TenantId newcomer) const {
   std::unordered_map<TenantId, size_t> counts = {{newcomer, 0}};
   for (const Watcher &watcher : watchers)
     ++counts[watcher.tenant];
-  auto most = std::ranges::max_element(
+  auto busiest = std::ranges::max_element(
       counts, {}, [](const auto &each) { return each.second; });
-  if (most->second < counts[newcomer] + 2)
+  if (busiest->second < counts[newcomer] + 2)
     return std::nullopt;
-  auto last = std::ranges::find(watchers.rbegin(), watchers.rend(), most->first,
-                                &Watcher::tenant);
+  auto last = std::ranges::find(watchers.rbegin(), watchers.rend(),
+                                busiest->first, &Watcher::tenant);
   return static_cast<size_t>(std::prev(last.base()) - watchers.begin());
 }
 

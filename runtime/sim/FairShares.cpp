@@ -74,18 +74,18 @@ Status FairShares::check(TenantNumber number, Tenant &tenant) {
                      (tenant.terms.maxRunning == 0 ||
                       tenant.running < tenant.terms.maxRunning);
   if (!waits || !tenant.waits)
-    tenant.leastLead.clear();
+    tenant.minLead.clear();
   tenant.waits = waits;
   if (!waits)
     return {};
   for (const auto &[other, each] : tenants) {
     const double lead = each.work - tenant.work;
-    auto least = tenant.leastLead.emplace(other, lead).first;
-    least->second = std::min(least->second, lead);
-    const double part = (lead - least->second) / bound(tenant, each);
+    auto min = tenant.minLead.emplace(other, lead).first;
+    min->second = std::min(min->second, lead);
+    const double part = (lead - min->second) / bound(tenant, each);
     worstSoFar = std::max(worstSoFar, part);
     if (part > 1)
-      return failure("tenant ", other, " gets ", lead - least->second,
+      return failure("tenant ", other, " gets ", lead - min->second,
                      " units of work more than tenant ", number,
                      " while that one waits");
   }

@@ -60,7 +60,7 @@ private:
     bool waits = false; ///< has a request that waits and may run
     /// What the other tenant had got more than this one when that was least,
     /// since this one has been waiting.
-    std::map<TenantNumber, double> leastLead;
+    std::map<TenantNumber, double> minLead;
   };
 
   void add(const Request &request, int64_t work);

@@ -182,7 +182,7 @@ def ways_text(runs):
     rows = [(line["model"], line["what"], "on" if line["pdl"] else "off",
              line["carveout"], "on" if line["joined"] else "off",
              *(f"{line[key]:.1f}"
-               for key in ("us", "leastUs", "graphUs", "hostGapUs")))
+               for key in ("us", "minUs", "graphUs", "hostGapUs")))
             for name in sorted(of_models) for line in of_models[name]]
     if not rows:
         return ""

@@ -20,7 +20,7 @@ using namespace sluice;
 static constexpr llvm::StringLiteral triple = "nvptx64-nvidia-cuda";
 
 /// The lowest chip that the runtime's kernels support.
-static constexpr unsigned leastChip = 80;
+static constexpr unsigned minChip = 80;
 /// The lowest chip with programmatic dependent launch.
 static constexpr unsigned dependentChip = 90;
 static_assert(SLUICE_CUDA_PTX >= dependentChip);
@@ -68,8 +68,7 @@ Status sluice::checkCudaChips(ArrayRef<std::string> names) {
   llvm::StringSet<> seen;
   for (const std::string &name : names) {
     std::optional<unsigned> number = getNumber(name);
-    if (!number || *number < leastChip ||
-        !getSubtargets().isCPUStringValid(name))
+    if (!number || *number < minChip || !getSubtargets().isCPUStringValid(name))
       return failure("'", name,
                      "' is no known chip: expected sm_80 or later, as in "
                      "sm_90a, or emulator alone");

@@ -26,26 +26,28 @@ using namespace sluice::tocuda;
 //===----------------------------------------------------------------------===//
 
 /// Returns how many threads have `each` columns each: a power of two up to
-/// `most`.
-static int64_t getThreads(int64_t columns, int64_t each, int64_t most) {
+/// `maxThreads`.
+static int64_t getThreads(int64_t columns, int64_t each, int64_t maxThreads) {
   auto wanted = static_cast<int64_t>(llvm::PowerOf2Ceil(
       static_cast<uint64_t>(llvm::divideCeil(columns, each))));
-  return std::clamp(wanted, warpThreads, most);
+  return std::clamp(wanted, warpThreads, maxThreads);
 }
 
 RowShape sluice::tocuda::getBlockShape(int64_t columns) {
-  constexpr int64_t most = 1024;
+  constexpr int64_t maxThreads = 1024;
   // With more than 16 columns for each thread there is a loop, for which 64
   // registers for each thread are too few.
-  return {getThreads(columns, 8, columns <= 16 * most ? most : most / 2), 1};
+  return {getThreads(columns, 8,
+                     columns <= 16 * maxThreads ? maxThreads : maxThreads / 2),
+          1};
 }
 
 RowShape sluice::tocuda::getSpreadShape(int64_t columns) {
-  constexpr int64_t mostBlocks = 32;
+  constexpr int64_t maxBlocks = 32;
   int64_t threads = getThreads(columns, 4, 128);
   auto blocks =
       static_cast<int64_t>(llvm::divideCeil(columns, int64_t(4) * threads));
-  return {threads, std::min(blocks, mostBlocks)};
+  return {threads, std::min(blocks, maxBlocks)};
 }
 
 int64_t RowShape::countTurns(int64_t count) const {

@@ -49,14 +49,14 @@ static Value makeKeys(ImplicitLocOpBuilder &b, BlockCode &code, Value x) {
   Value positive = arith::AddFOp::create(b, x, code.constant(0.0, lanes));
   Value bits = arith::BitcastOp::create(
       b, VectorType::get({lanes}, b.getI32Type()), positive);
-  Value most = makeIntegers(b, std::numeric_limits<int32_t>::max(), lanes);
+  Value maxKey = makeIntegers(b, std::numeric_limits<int32_t>::max(), lanes);
   // Among negative numbers, the greater bits are the lesser number.
-  Value flipped = arith::XOrIOp::create(b, bits, most);
+  Value flipped = arith::XOrIOp::create(b, bits, maxKey);
   Value isNegative =
       compare(b, arith::CmpIPredicate::slt, bits, makeIntegers(b, 0, lanes));
   Value ordered = arith::SelectOp::create(b, isNegative, flipped, bits);
   Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x, x);
-  return arith::SelectOp::create(b, isNaN, most, ordered);
+  return arith::SelectOp::create(b, isNaN, maxKey, ordered);
 }
 
 /// Returns the pair of a key and a token with the greater key, or with the
@@ -223,10 +223,10 @@ static gpu::GPUFuncOp getMerge(KernelModule &kernels, Location loc,
                               vector::ExtractOp::create(b, pair, 1)});
       return best;
     };
-    Value least = arith::ConstantIntOp::create(b, noKey, /*width=*/32);
+    Value belowAllKeys = arith::ConstantIntOp::create(b, noKey, /*width=*/32);
     Value none = arith::ConstantIntOp::create(b, noToken, /*width=*/32);
     SmallVector<Value> best =
-        code.reduce(code.forEach(parts, {least, none}, merge), combine);
+        code.reduce(code.forEach(parts, {belowAllKeys, none}, merge), combine);
     emitToken(b, frame, best);
   };
   kernel = kernels.create({.loc = loc,

@@ -40,7 +40,7 @@ struct Pair {
 /// Models pad the table of a vocabulary to a multiple of some number of rows.
 /// Without tokenizers, two models count as having the same vocabulary if their
 /// tables differ by at most so many rows, as in llama.cpp.
-constexpr uint64_t mostPaddingRows = 128;
+constexpr uint64_t maxPaddingRows = 128;
 
 } // namespace
 
@@ -86,16 +86,16 @@ static FailureOr<Pair> findPair(ModuleOp module, StringRef draft) {
 static LogicalResult compareRows(const Pair &pair) {
   ModelOp draft = pair.draft;
   PipelineOp target = pair.target;
-  auto [least, most] =
+  auto [smallest, largest] =
       std::minmax({draft.getVocabSize(), target.getVocabSize()});
-  if (most - least <= mostPaddingRows)
+  if (largest - smallest <= maxPaddingRows)
     return success();
   return draft.emitError("draft: the vocabulary has ")
          << draft.getVocabSize() << " tokens, the target's "
          << target.getVocabSize()
          << ", and no tokenizers say which of them are the same: without them "
             "at most "
-         << mostPaddingRows << " are taken for padding";
+         << maxPaddingRows << " are taken for padding";
 }
 
 /// Checks that each id that both models have stands for the same token in both.

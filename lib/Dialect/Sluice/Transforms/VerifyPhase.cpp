@@ -114,10 +114,11 @@ template <typename Op> static int64_t count(ModuleOp module) {
   return std::distance(ops.begin(), ops.end());
 }
 
-static LogicalResult verifyTokenizers(ModuleOp module, int64_t most) {
-  if (count<TokenizerOp>(module) <= most)
+static LogicalResult verifyTokenizers(ModuleOp module, int64_t maxCount) {
+  if (count<TokenizerOp>(module) <= maxCount)
     return success();
-  TokenizerOp extra = *std::next(module.getOps<TokenizerOp>().begin(), most);
+  TokenizerOp extra =
+      *std::next(module.getOps<TokenizerOp>().begin(), maxCount);
   return extra.emitOpError("is one too many: a model has at most one");
 }
 

@@ -49,10 +49,10 @@ struct Avx2 {
     return _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, b, _CMP_LT_OQ));
   }
   static float reduceMax(Reg a) {
-    __m128 most =
+    __m128 maxima =
         _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
-    most = _mm_max_ps(most, _mm_movehl_ps(most, most));
-    return _mm_cvtss_f32(_mm_max_ss(most, _mm_movehdup_ps(most)));
+    maxima = _mm_max_ps(maxima, _mm_movehl_ps(maxima, maxima));
+    return _mm_cvtss_f32(_mm_max_ss(maxima, _mm_movehdup_ps(maxima)));
   }
   static float reduceAdd(Reg a) {
     __m128 sum =

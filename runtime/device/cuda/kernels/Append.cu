@@ -78,10 +78,10 @@ SLUICE_DEVICE float tokenScale(const Head &x, int32_t headDim) {
     uint32_t other = shuffleXor(largest, mask);
     largest = other > largest ? other : largest;
   }
-  constexpr int32_t target = 7, least = -100, most = 119;
+  constexpr int32_t target = 7, minExponent = -100, maxExponent = 119;
   int32_t exponent = int32_t(largest >> 23) - 127 - target;
-  exponent = exponent > least ? exponent : least;
-  return powerOfTwo(exponent < most ? exponent : most);
+  exponent = exponent > minExponent ? exponent : minExponent;
+  return powerOfTwo(exponent < maxExponent ? exponent : maxExponent);
 }
 
 /// Stores a token's numbers at `to`; those that are not finite become zeros.

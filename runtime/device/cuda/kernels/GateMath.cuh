@@ -52,8 +52,8 @@ SLUICE_DEVICE float gateExponential(float x) {
 
 /// Computes math.tanh as a quotient of polynomials.
 SLUICE_DEVICE float gateTangent(float x) {
-  constexpr float most = 7.99881172f;
-  float near = clampTo(x, -most, most);
+  constexpr float maxInput = 7.99881172f;
+  float near = clampTo(x, -maxInput, maxInput);
   float square = near * near;
   float p = multiplyAdd(square, -2.76076837e-16f, 2.00018794e-13f);
   p = multiplyAdd(square, p, -8.60467184e-11f);

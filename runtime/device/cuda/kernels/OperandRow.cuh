@@ -43,10 +43,10 @@ public:
   SLUICE_MEMBER void make() {
     float factor = 1;
     const bool isHalf = arg.kind == OperandKind::F16;
-    const int32_t most = stride * maxHeld;
+    const int32_t heldColumns = stride * maxHeld;
     if (isHalf) {
       uint32_t largest = 0;
-      for (int32_t begin = 0; begin < padded; begin += most) {
+      for (int32_t begin = 0; begin < padded; begin += heldColumns) {
         load(begin);
         largest = largestOf(largest);
       }
@@ -55,8 +55,8 @@ public:
       if (threadIndex() == 0)
         arg.scales[row] = powerOfTwo(exponent);
     }
-    for (int32_t begin = 0; begin < padded; begin += most) {
-      if (!isHalf || padded > most)
+    for (int32_t begin = 0; begin < padded; begin += heldColumns) {
+      if (!isHalf || padded > heldColumns)
         load(begin);
 #pragma unroll
       for (int i = 0; i < maxHeld; ++i)

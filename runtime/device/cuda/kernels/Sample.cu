@@ -169,11 +169,11 @@ public:
   /// the order of threads. All threads call it.
   template <typename Keep>
   SLUICE_MEMBER void choose(int32_t wanted, Keep keep) {
-    const uint64_t least = wanted < keys.count ? minOf(wanted) : 1;
-    int32_t place = firstPlaceOfWarp(least);
+    const uint64_t minKey = wanted < keys.count ? minOf(wanted) : 1;
+    int32_t place = firstPlaceOfWarp(minKey);
     keys.forEach([&](uint64_t key) {
-      const uint32_t votes = voteOf(key >= least);
-      if (key >= least)
+      const uint32_t votes = voteOf(key >= minKey);
+      if (key >= minKey)
         keep(place + bitCount(votes & ((1u << laneIndex()) - 1)), key);
       place += bitCount(votes);
     });
@@ -199,24 +199,24 @@ private:
          i += sampleThreads)
       counters[i] = 0;
     syncThreads();
-    // `known`: the bits of `least` that are final.
-    uint64_t least = 0, known = 0;
+    // `known`: the bits of `minKey` that are final.
+    uint64_t minKey = 0, known = 0;
     for (int32_t byte = 7; byte >= 0; --byte) {
       const int32_t shift = 8 * byte;
       uint32_t *counts = counters + byte * sampleByteValues;
       keys.forEach([&](uint64_t key) {
-        if ((key & known) == least)
+        if ((key & known) == minKey)
           incrementShared(counts + (key >> shift & 255));
       });
       syncThreads();
       const Edge edge = edgeOf(counts, wanted);
-      least |= uint64_t(edge.byte) << shift;
+      minKey |= uint64_t(edge.byte) << shift;
       known |= uint64_t{255} << shift;
       wanted -= edge.above;
       if (edge.here == wanted)
         break;
     }
-    return least;
+    return minKey;
   }
 
   /// Finds the edge in each warp: a lane has eight counters, lane 0 those of
@@ -249,9 +249,9 @@ private:
   }
 
   /// Returns the place after those of all previous warps.
-  SLUICE_MEMBER int32_t firstPlaceOfWarp(uint64_t least) {
+  SLUICE_MEMBER int32_t firstPlaceOfWarp(uint64_t minKey) {
     int32_t kept = 0;
-    keys.forEach([&](uint64_t key) { kept += key >= least; });
+    keys.forEach([&](uint64_t key) { kept += key >= minKey; });
 #pragma unroll
     for (uint32_t mask = 16; mask > 0; mask /= 2)
       kept += shuffleXor(kept, mask);
