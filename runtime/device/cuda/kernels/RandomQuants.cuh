@@ -91,8 +91,8 @@ template <> struct RandomQuants<WeightKind::E4M3> : RandomScales {
     const int32_t block = feature / 128, place = feature % 128;
     const uint32_t both =
         randomBytes(column, block * blockWords + 1 + place / 8, place % 8);
-    return randomE4M3(uint8_t(both)) |
-           uint32_t(randomE4M3(uint8_t(both >> 16))) << 16;
+    return randomE4M3(uint8_t(both)) | uint32_t(randomE4M3(uint8_t(both >> 16)))
+                                           << 16;
   }
 
   SLUICE_MEMBER static float scale(const RandomColumn &column, int32_t block) {
@@ -200,9 +200,9 @@ template <> struct RandomQuants<WeightKind::Q4_K> : RandomScales {
     uint32_t scales = 0;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      scales |= uint32_t(randomSubScale(
-                    uint8_t(bytes >> (unit % 2 * 32 + 8 * i))))
-                << 8 * i;
+      scales |=
+          uint32_t(randomSubScale(uint8_t(bytes >> (unit % 2 * 32 + 8 * i))))
+          << 8 * i;
     return scales;
   }
 };
@@ -218,10 +218,10 @@ template <> struct RandomQuants<WeightKind::Q6_K> : RandomScales {
                                        int32_t feature) {
     const int32_t first = feature / 256 * blockWords;
     const int32_t half = feature % 256 / 128, place = feature % 128;
-    const uint32_t low = randomBytes(
-        column, first + 8 * half + place % 64 / 8, place % 8);
-    const uint32_t high = randomBytes(
-        column, first + 16 + 4 * half + place % 32 / 8, place % 8);
+    const uint32_t low =
+        randomBytes(column, first + 8 * half + place % 64 / 8, place % 8);
+    const uint32_t high =
+        randomBytes(column, first + 16 + 4 * half + place % 32 / 8, place % 8);
     return (low >> place / 64 * 4 & 0x000f000fu) |
            (high >> place / 32 * 2 & 0x00030003u) << 4;
   }
@@ -230,13 +230,13 @@ template <> struct RandomQuants<WeightKind::Q6_K> : RandomScales {
   /// parts, a byte each.
   SLUICE_MEMBER static uint32_t subScales(const RandomColumn &column,
                                           int32_t unit, int32_t part) {
-    const uint64_t bytes = randomWord(
-        column.key, uint64_t(unit / 2 * blockWords + 24 + unit % 2));
+    const uint64_t bytes =
+        randomWord(column.key, uint64_t(unit / 2 * blockWords + 24 + unit % 2));
     uint32_t scales = 0;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      scales |= uint32_t(uint8_t(randomSignedScale(
-                    uint8_t(bytes >> (part * 32 + 8 * i)))))
+      scales |= uint32_t(uint8_t(
+                    randomSignedScale(uint8_t(bytes >> (part * 32 + 8 * i)))))
                 << 8 * i;
     return scales;
   }

@@ -129,8 +129,8 @@ private:
   SLUICE_MEMBER uint32_t pair(int32_t unit, int32_t product, int32_t lane,
                               int i) const {
     const RandomColumn &column = columns[lane / 4 + i % 2 * 8];
-    const int32_t feature = unit * unitFeatures(kind) + 16 * product +
-                            lane % 4 * 2 + i / 2 * 8;
+    const int32_t feature =
+        unit * unitFeatures(kind) + 16 * product + lane % 4 * 2 + i / 2 * 8;
     // There are no branches, so that pairs of the same words can share them.
     const int32_t end = column.isThere ? arg.inFeatures : 0;
     return quants.quants(column, feature) &

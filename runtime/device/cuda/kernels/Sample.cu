@@ -310,7 +310,7 @@ public:
       Drawn best = nothing();
       for (int32_t i = int32_t(threadIndex()); i < parts; i += sampleThreads)
         best.takeBetter(std::bit_cast<double>(found[2 * i]),
-                  int32_t(found[2 * i + 1]));
+                        int32_t(found[2 * i + 1]));
       best = bestOfBlock(best);
       if (threadIndex() == 0)
         arg.tokens[output] = best.token;
