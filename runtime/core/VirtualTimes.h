@@ -6,18 +6,19 @@
 //===----------------------------------------------------------------------===//
 //
 // Keeps a virtual time for each tenant of something that tenants share: a
-// thread, or the rows of steps. It is what the tenant has had so far, divided
-// by the tenant's weight, and the tenant with the least one comes first (the
-// virtual token counter: Sheng et al., "Fairness in Serving Large Language
-// Models", OSDI 2024, algorithm 2; start-time fair queueing: Goyal, Vin, Cheng,
-// SIGCOMM 1996).
+// thread, or the rows of steps. A tenant's virtual time is the amount that it
+// has received so far, divided by its weight. The tenant with the least virtual
+// time is served first (the virtual token counter: Sheng et al., "Fairness in
+// Serving Large Language Models", OSDI 2024, algorithm 2; start-time fair
+// queueing: Goyal, Vin, Cheng, SIGCOMM 1996).
 //
-// No credit. Only a tenant that has to wait falls behind the others. A tenant
-// that begins to wait does so with those that wait already: its virtual time is
-// raised to the least one of theirs. If nobody else waits, it is raised to the
-// greatest one of all. The same happens whenever the virtual time of a tenant
-// that does not wait advances. The virtual time of a tenant that has gone away
-// is kept until the others have reached it.
+// No credit. A tenant earns no credit while it wants nothing. When it begins to
+// wait, its virtual time is raised to the least virtual time of the other
+// waiting tenants, if it is below that. If no other tenant waits, it is raised
+// to the greatest virtual time of the other tenants that are not away. The same
+// is done whenever the virtual time of a tenant that does not wait advances.
+// The virtual time of a tenant that has gone away is kept until the others have
+// reached it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,8 +60,9 @@ public:
   int64_t known() const { return static_cast<int64_t>(tenants.size()); }
 
 private:
-  /// More tenants that are away are not kept. Each has had more than others, so
-  /// in use there are few.
+  /// The largest number of tenants that are kept while they are away; if there
+  /// are more, all of them are forgotten. A tenant is kept only while its
+  /// virtual time is ahead of the others, so normally there are few.
   static constexpr int64_t maxAway = 1 << 12;
 
   struct Tenant {

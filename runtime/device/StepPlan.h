@@ -202,8 +202,9 @@ struct AttendTask {
 /// the members. Of gathered columns, those of member m begin at min(m * part,
 /// columns - part), so they may overlap; they then hold the same numbers there.
 /// All members have the same exchanges, in the same order. `scratch` has
-/// room for the records of all members. One thread waits for the other members,
-/// the others at their next barrier: barriers stand before and behind it.
+/// room for the records of all members. On a CPU, one thread does the whole
+/// exchange and waits for the other members; the other threads wait at the next
+/// barrier. The plan has a barrier before and after each exchange.
 struct ExchangeTask {
   enum class Operation : uint8_t { Sum, Gather };
   Operation operation = Operation::Sum;
@@ -213,10 +214,10 @@ struct ExchangeTask {
   int64_t scratch = 0;
 };
 
-/// Dead rows leave the step, and the records of `buffers` close the gaps. What
-/// other buffers hold is lost; what follows from the batch alone can be
-/// computed again behind it. All threads wait for each other before and behind
-/// it.
+/// A checkpoint: removes dead rows from the step and moves the records of
+/// `buffers` together to close the gaps. The contents of all other buffers are
+/// lost. Tasks after the checkpoint can compute again what depends on the batch
+/// alone. All threads wait for each other before and after a checkpoint.
 struct CheckpointTask {
   std::vector<int64_t> buffers;
 };

@@ -28,11 +28,11 @@ struct DraftParts {
   bool hasCheckpoints = true; ///< as in StageWorkerConfig
 };
 
-/// Returns the worker of a draft, whose guesses go to `head`. `board`, which is
-/// for the draft alone, and `head` must outlive it: the marks of the draft's
-/// frames are ahead of those that follow the rows down the stages, and must not
-/// cancel rows there. `failed` is called as in StageWorker::Events. Fails if
-/// the limits do not fit together.
+/// Returns the worker of a draft. It sends its guesses to `head`. `board` and
+/// `head` must outlive the worker. No stage may share `board`: the marks in the
+/// draft's frames are newer than those that travel with the rows through the
+/// stages, and must not cancel rows there. `failed` is called as in
+/// StageWorker::Events. Fails if the limits do not fit together.
 Expected<std::unique_ptr<StageWorker>>
 makeDraftWorker(DraftParts parts, EpochBoard &board, HeadLoop &head,
                 RoleTrace trace, std::function<void(Status)> failed);

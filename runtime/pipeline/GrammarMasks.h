@@ -21,12 +21,13 @@
 //     ... choose a token ...             // else later; other rows do not wait
 //   masks.close(frame.closes);           // the step has ended
 //
-// The quick thread makes the masks in order. A mask that takes it more than a
-// few milliseconds goes to the slow thread, which has a low priority and serves
-// first the tenant for which it has spent the least (VirtualTimes.h), and of
-// that tenant the request that has cost it the least. A request that costs far
-// too much is refused. So a grammar with expensive masks delays its own request
-// only, and those whose masks are expensive too: these by one mask at a time.
+// Two threads make the masks. The quick thread makes them in order, but passes
+// a mask that takes more than a few milliseconds to the slow thread. The slow
+// thread has a low priority. It chooses the tenant for which it has spent the
+// least time (VirtualTimes.h), and the request of that tenant on which it has
+// spent the least work. A request that costs far too much is refused. So a
+// grammar with expensive masks delays only its own request and other requests
+// with expensive masks. These wait for one of its masks at a time.
 //
 //===----------------------------------------------------------------------===//
 

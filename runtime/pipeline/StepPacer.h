@@ -45,9 +45,9 @@ public:
     return cost.time({rows, outputs, context}) / count;
   }
 
-  /// Returns how long this machine's device needs for a step of `rows` rows, by
-  /// measurements so far; so much of the described time is left for it at the
-  /// end.
+  /// Returns how long this machine's device needs for a step of `rows` rows,
+  /// according to the measurements so far. The worker starts to compute this
+  /// long before the described time ends, so that the step ends on time.
   Time computing(int64_t rows) const {
     return rows > 0 ? here.get(rows) : Time(0);
   }

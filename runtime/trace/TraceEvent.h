@@ -47,8 +47,9 @@ enum class Kind : uint8_t {
   /// thread waited in the barriers, in nanoseconds: on average and at most.
   Waits,
   /// A row's numbers are not all finite: request, node, position, RowPlace.
-  /// Logits go out, too. Such numbers began in the stage into which the row
-  /// came finite.
+  /// The place says whether they entered the stage or left it; logits count as
+  /// numbers that leave. If a row entered a stage with finite numbers and left
+  /// it with others, that stage produced them.
   NotFinite,
 };
 constexpr int kindCount = 16;

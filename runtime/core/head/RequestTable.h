@@ -59,9 +59,10 @@ public:
   /// Returns the sum of the positions of these rows.
   int64_t positionsPerStep() const { return generatingPositions / stages; }
 
-  /// These four must be told when a slot gets a request; when all known rows of
-  /// a request have left; when a token was added to its path after that; and
-  /// before its slot becomes free.
+  /// The owner must call these four methods so that the counts stay correct:
+  /// noteBegun() when a slot gets a request; notePromptSent() when all known
+  /// rows of the request have been sent; noteConfirmed() for each token that is
+  /// added to its path after that; noteReleased() before its slot becomes free.
   void noteBegun() { ++activeRequests; }
   void notePromptSent(const HeadRequest &request);
   void noteConfirmed() { ++generatingPositions; }

@@ -25,8 +25,9 @@ public:
   /// Puts the copy of outgoing rows into the stream, behind the step, unless
   /// they stay on the device.
   Status fetch(const StepGraph &graph, const device::StepInput &input);
-  /// Gives the rows that have stayed to input.outgoing, or lays them one behind
-  /// the other on the device.
+  /// Delivers the rows that have not left the step. Writes them to
+  /// input.outgoing or, with input.keepsOutgoing, makes them contiguous in the
+  /// device's memory.
   Status finish(const RowReplay &rows, const device::StepInput &input);
   /// The rows of the last step on the device, [row][hiddenSize]. They are one
   /// behind the other only if input.keepsOutgoing asked for that.
