@@ -17,7 +17,6 @@
 #include "runtime/device/cpu/ThreadPool.h"
 
 #include <CLI/CLI.hpp>
-#include <map>
 #include <random>
 
 using namespace sluice;
@@ -57,22 +56,16 @@ void addPromptOptions(CLI::App &command, PromptOptions &prompt) {
 }
 
 void addVerifyOption(CLI::App &command, EngineOptions &engine) {
-  const std::map<std::string, VerifyOption> verifying = {
-      {"full", VerifyOption::Full},
-      {"background", VerifyOption::Background},
-      {"off", VerifyOption::Off}};
-  command
-      .add_option_function<std::string>(
-          "--verify",
-          [&engine, verifying](const std::string &name) {
-            engine.verify = verifying.at(name);
-          },
-          "When all bytes of the weights are compared with what they were: "
-          "full: before the first step; background: beside the steps, from the "
-          "start on; off: never. serve goes on with it as long as it runs. "
-          "Default: background")
-      ->type_name("WHEN")
-      ->check(oneOf({"full", "background", "off"}));
+  addChoice<VerifyOption>(
+      command, "--verify", engine.verify,
+      {{"full", VerifyOption::Full},
+       {"background", VerifyOption::Background},
+       {"off", VerifyOption::Off}},
+      "WHEN",
+      "When all bytes of the weights are compared with what they were: "
+      "full: before the first step; background: beside the steps, from the "
+      "start on; off: never. serve goes on with it as long as it runs. "
+      "Default: background");
 }
 
 void addEngineOptions(CLI::App &command, EngineOptions &engine) {
@@ -82,20 +75,14 @@ void addEngineOptions(CLI::App &command, EngineOptions &engine) {
           "Threads; default: one for each core that this process may use")
       ->type_name("N")
       ->check(within<int64_t>(1, cpu::maxThreads));
-  const std::map<std::string, cpu::Pinning> pinnings = {
-      {"auto", cpu::Pinning::Auto},
-      {"on", cpu::Pinning::On},
-      {"off", cpu::Pinning::Off}};
-  command
-      .add_option_function<std::string>(
-          "--cpu-pin",
-          [&engine, pinnings](const std::string &name) {
-            engine.pinning = pinnings.at(name);
-          },
-          "Whether each thread stays on a core of its own: on, off, or auto: "
-          "where there are as many threads as cores. Default: auto")
-      ->type_name("WHEN")
-      ->check(oneOf({"auto", "on", "off"}));
+  addChoice<cpu::Pinning>(
+      command, "--cpu-pin", engine.pinning,
+      {{"auto", cpu::Pinning::Auto},
+       {"on", cpu::Pinning::On},
+       {"off", cpu::Pinning::Off}},
+      "WHEN",
+      "Whether each thread stays on a core of its own: on, off, or auto: "
+      "where there are as many threads as cores. Default: auto");
   command
       .add_option("-c,--ctx-size", engine.contextLength,
                   "Tokens of prompt and output together; default: the model's")
@@ -107,38 +94,25 @@ void addEngineOptions(CLI::App &command, EngineOptions &engine) {
       ->type_name("N")
       ->check(within<int64_t>(1, 65536))
       ->capture_default_str();
-  const std::map<std::string, DeviceOption> devices = {
-      {"auto", DeviceOption::Auto},
-      {"cpu", DeviceOption::Cpu},
-      {"cuda", DeviceOption::Cuda}};
-  command
-      .add_option_function<std::string>(
-          "--device",
-          [&engine, devices](const std::string &name) {
-            engine.device = devices.at(name);
-          },
-          "Compute on cpu or cuda, a GPU; auto: on a GPU where the program has "
-          "code for it and there is one. Default: auto")
-      ->type_name("DEVICE")
-      ->check(oneOf({"auto", "cpu", "cuda"}));
-  const std::map<std::string, CacheType> types = {{"f32", CacheType::F32},
-                                                  {"q8_0", CacheType::Q8_0},
-                                                  {"f16", CacheType::F16},
-                                                  {"bf16", CacheType::BF16},
-                                                  {"fp8", CacheType::FP8}};
-  command
-      .add_option_function<std::string>(
-          "--cache-type",
-          [&engine, types](const std::string &name) {
-            engine.cacheType = types.at(name);
-          },
-          "Keys and values in the cache: on the CPU as f32 or q8_0, whose "
-          "8-bit "
-          "integers take little more than a quarter of the memory and round, "
-          "so "
-          "tokens can differ; on a GPU as f16, bf16 or fp8. Default: f32; f16")
-      ->type_name("FORMAT")
-      ->check(oneOf({"f32", "q8_0", "f16", "bf16", "fp8"}));
+  addChoice<DeviceOption>(
+      command, "--device", engine.device,
+      {{"auto", DeviceOption::Auto},
+       {"cpu", DeviceOption::Cpu},
+       {"cuda", DeviceOption::Cuda}},
+      "DEVICE",
+      "Compute on cpu or cuda, a GPU; auto: on a GPU where the program has "
+      "code for it and there is one. Default: auto");
+  addChoice<CacheType>(
+      command, "--cache-type", engine.cacheType,
+      {{"f32", CacheType::F32},
+       {"q8_0", CacheType::Q8_0},
+       {"f16", CacheType::F16},
+       {"bf16", CacheType::BF16},
+       {"fp8", CacheType::FP8}},
+      "FORMAT",
+      "Keys and values in the cache: on the CPU as f32 or q8_0, whose 8-bit "
+      "integers take little more than a quarter of the memory and round, so "
+      "tokens can differ; on a GPU as f16, bf16 or fp8. Default: f32; f16");
   command.add_flag(
       "--fast-math-batch", engine.fastMathBatch,
       "On a GPU: products of steps of more than 128 rows by cuBLASLt. Tokens "

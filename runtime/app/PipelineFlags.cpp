@@ -18,22 +18,15 @@ using namespace sluice::engine;
 namespace {
 
 void addSpeculation(CLI::App &command, PipelineOptions &options) {
-  const std::map<std::string, SpeculationMode> modes = {
-      {"off", SpeculationMode::Off},
-      {"sync", SpeculationMode::Sync},
-      {"async", SpeculationMode::Async}};
-  command
-      .add_option_function<std::string>(
-          "--speculate",
-          [&options, modes](const std::string &name) {
-            options.speculation.mode = modes.at(name);
-            options.modeGiven = true;
-          },
-          "off: no guesses; sync: draft, verify as one batch, repeat; async: "
-          "guesses in flight all the time. Default: async where there is a "
-          "draft")
-      ->type_name("MODE")
-      ->check(oneOf({"off", "sync", "async"}));
+  addChoice<SpeculationMode>(
+      command, "--speculate", options.speculation.mode,
+      {{"off", SpeculationMode::Off},
+       {"sync", SpeculationMode::Sync},
+       {"async", SpeculationMode::Async}},
+      "MODE",
+      "off: no guesses; sync: draft, verify as one batch, repeat; async: "
+      "guesses in flight all the time. Default: async where there is a "
+      "draft");
   command
       .add_option("--speculate-depth", options.depth,
                   "Guesses on one path at most; with sync: how many are "
@@ -49,35 +42,23 @@ void addSpeculation(CLI::App &command, PipelineOptions &options) {
 }
 
 void addTransport(CLI::App &command, PipelineOptions &options) {
-  const std::map<std::string, ActivationFormat> formats = {
-      {"f32", ActivationFormat::F32},
-      {"bf16", ActivationFormat::BF16},
-      {"f16", ActivationFormat::F16}};
-  command
-      .add_option_function<std::string>(
-          "--activations",
-          [&options, formats](const std::string &name) {
-            options.activations = formats.at(name);
-          },
-          "Rows between stages as f32, bf16 or f16; 16 bits halve the traffic "
-          "and round, so tokens can differ. Default: f32")
-      ->type_name("FORMAT")
-      ->check(oneOf({"f32", "bf16", "f16"}));
-  std::map<std::string, TransportOption> transports;
+  addChoice<ActivationFormat>(
+      command, "--activations", options.activations,
+      {{"f32", ActivationFormat::F32},
+       {"bf16", ActivationFormat::BF16},
+       {"f16", ActivationFormat::F16}},
+      "FORMAT",
+      "Rows between stages as f32, bf16 or f16; 16 bits halve the traffic "
+      "and round, so tokens can differ. Default: f32");
+  std::vector<std::pair<std::string, TransportOption>> transports;
   for (TransportOption each :
        {TransportOption::Auto, TransportOption::Nccl, TransportOption::Host})
-    transports.emplace(transportName(each), each);
-  command
-      .add_option_function<std::string>(
-          "--transport",
-          [&options, transports](const std::string &name) {
-            options.transport = transports.at(name);
-          },
-          "Rows between stages on GPUs: nccl: from GPU to GPU; host: through "
-          "the machines' memory; auto: by NCCL where every stage has a GPU of "
-          "its own. Default: auto")
-      ->type_name("HOW")
-      ->check(oneOf({"auto", "nccl", "host"}));
+    transports.emplace_back(transportName(each), each);
+  addChoice(
+      command, "--transport", options.transport, std::move(transports), "HOW",
+      "Rows between stages on GPUs: nccl: from GPU to GPU; host: through "
+      "the machines' memory; auto: by NCCL where every stage has a GPU of "
+      "its own. Default: auto");
   addText(command, "--trace", options.traceFile, "FILE",
           "Write what every rank did, for Perfetto or chrome://tracing");
 }
@@ -171,5 +152,6 @@ Status app::settlePipelineOptions(const CLI::App &command,
         "--no-continuous", "--no-fuse"})
     if (command.count(name) > 0)
       options.given.emplace_back(name);
+  options.modeGiven = options.isGiven("--speculate");
   return checkMode(options);
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Checks of options that CLI11 lacks, for all command lines that it parses, and
-// an option that has such a check. The checks do not appear in help texts, only
+// options that have such a check. The checks do not appear in help texts, only
 // in errors.
 //
 //===----------------------------------------------------------------------===//
@@ -15,6 +15,7 @@
 #define SLUICE_RUNTIME_BASE_OPTIONCHECKS_H
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <string>
 #include <utility>
@@ -74,6 +75,29 @@ inline CLI::Option *addText(CLI::App &command, const char *name,
   return command.add_option(name, value, help)
       ->type_name(type)
       ->check(notEmpty());
+}
+
+/// Adds an option whose value is one of the words in `choices`, and sets
+/// `value` to what the given word stands for; `type` stands for it in the help.
+/// An error lists the words in their order here.
+template <typename T>
+CLI::Option *addChoice(CLI::App &command, const char *name, T &value,
+                       std::vector<std::pair<std::string, T>> choices,
+                       const char *type, const char *help) {
+  std::vector<std::string> words;
+  for (const auto &[word, meaning] : choices)
+    words.push_back(word);
+  return command
+      .add_option_function<std::string>(
+          name,
+          [&value, choices = std::move(choices)](const std::string &given) {
+            value = std::ranges::find(choices, given,
+                                      &std::pair<std::string, T>::first)
+                        ->second;
+          },
+          help)
+      ->type_name(type)
+      ->check(oneOf(std::move(words)));
 }
 
 } // namespace sluice

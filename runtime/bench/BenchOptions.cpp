@@ -10,7 +10,6 @@
 #include "runtime/base/OptionChecks.h"
 
 #include <CLI/CLI.hpp>
-#include <map>
 
 using namespace sluice;
 using namespace sluice::bench;
@@ -19,10 +18,11 @@ namespace {
 
 constexpr int64_t maxRequests = 1'000'000;
 
-const std::map<std::string, Arrival> arrivals = {{"all", Arrival::All},
-                                                 {"fixed", Arrival::Fixed},
-                                                 {"poisson", Arrival::Poisson},
-                                                 {"gamma", Arrival::Gamma}};
+const std::vector<std::pair<std::string, Arrival>> arrivals = {
+    {"all", Arrival::All},
+    {"fixed", Arrival::Fixed},
+    {"poisson", Arrival::Poisson},
+    {"gamma", Arrival::Gamma}};
 
 /// Adds an option whose value is parsed, or refused, by `read`.
 template <typename T>
@@ -53,16 +53,10 @@ void addArrivals(CLI::App &command, WorkloadOptions &workload) {
   addNumber<int64_t>(command, "--requests", workload.requests, 1, maxRequests,
                      "How many; of a trace file at most so many")
       ->capture_default_str();
-  command
-      .add_option_function<std::string>(
-          "--arrival",
-          [&workload](const std::string &name) {
-            workload.arrival = arrivals.at(name);
-          },
-          "all: at once, the default; fixed: one each interval; poisson: after "
-          "exponential intervals; gamma: after gamma intervals")
-      ->type_name("KIND")
-      ->check(oneOf({"all", "fixed", "poisson", "gamma"}));
+  addChoice(
+      command, "--arrival", workload.arrival, arrivals, "KIND",
+      "all: at once, the default; fixed: one each interval; poisson: after "
+      "exponential intervals; gamma: after gamma intervals");
   addNumber(command, "--mean-interval-ms", workload.meanIntervalMs, 1e-3, 1e9,
             "Mean time between two arrivals");
   addNumber(command, "--burstiness", workload.burstiness, 1e-2, 1e6,
@@ -90,17 +84,11 @@ void addLengths(CLI::App &command, BenchOptions &options) {
                      options.prompt.sharedPrefixTokens, 0, maxLength,
                      "So many of each prompt's tokens, the first ones, are the "
                      "same in all");
-  command
-      .add_option_function<std::string>(
-          "--prompt-form",
-          [&options](const std::string &form) {
-            options.prompt.form =
-                form == "text" ? PromptForm::Text : PromptForm::Tokens;
-          },
-          "tokens: random ids; text: random words, about a token each. "
-          "Default: tokens; for a chat text")
-      ->type_name("FORM")
-      ->check(oneOf({"tokens", "text"}));
+  addChoice<PromptForm>(
+      command, "--prompt-form", options.prompt.form,
+      {{"tokens", PromptForm::Tokens}, {"text", PromptForm::Text}}, "FORM",
+      "tokens: random ids; text: random words, about a token each. "
+      "Default: tokens; for a chat text");
   addNumber<int64_t>(command, "--vocab-size", options.prompt.vocabularySize, 1,
                      (int64_t(1) << 31) - 1,
                      "Random ids are below N; default: the model's, or 1000 "

@@ -41,16 +41,10 @@ void addServer(CLI::App &command, HttpOptions &http) {
       ->excludes(key);
   add("--ca-file", http.caFile, "FILE",
       "Certificates to trust, instead of the system's");
-  command
-      .add_option_function<std::string>(
-          "--endpoint",
-          [&http](const std::string &name) {
-            http.api.endpoint = name == "chat" ? BenchEndpoint::Chat
-                                               : BenchEndpoint::Completions;
-          },
-          "completions, the default, or chat")
-      ->type_name("NAME")
-      ->check(oneOf({"completions", "chat"}))
+  addChoice<BenchEndpoint>(command, "--endpoint", http.api.endpoint,
+                           {{"completions", BenchEndpoint::Completions},
+                            {"chat", BenchEndpoint::Chat}},
+                           "NAME", "completions, the default, or chat")
       ->group(group);
 }
 

@@ -78,17 +78,12 @@ static void addAccess(CLI::App &command, ServeOptions &options) {
       ->type_name("KEY")
       ->envname("SLUICE_API_KEY")
       ->group(group);
-  command
-      .add_option_function<std::string>(
-          "--share-prefixes",
-          [&options](const std::string &among) {
-            options.sharesAmongKeys = among == "all";
-          },
-          "Whose requests share cached prefixes of prompts, and compiled "
-          "grammars: those of one API key (key), or of all, who can then find "
-          "out what others ask (all)")
-      ->type_name("WHOSE")
-      ->check(oneOf({"key", "all"}))
+  addChoice<bool>(
+      command, "--share-prefixes", options.sharesAmongKeys,
+      {{"key", false}, {"all", true}}, "WHOSE",
+      "Whose requests share cached prefixes of prompts, and compiled "
+      "grammars: those of one API key (key), or of all, who can then find "
+      "out what others ask (all)")
       ->default_str("key")
       ->group(group);
   addRepeated(command, "--cors-origin", options.corsOrigins,
