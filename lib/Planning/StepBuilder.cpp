@@ -355,7 +355,8 @@ void StepBuilder::visitAllGather(AllGatherOp op) {
                          scratch, getLayerAttr());
 }
 
-/// Copies an op with heads into a row loop over heads.
+/// Copies an op into the body of a row loop over `heads` heads, or over whole
+/// rows if that is 1. The copy computes one head and has no heads of its own.
 static Operation *cloneForHead(OpBuilder &b, Operation *op,
                                const IRMapping &mapping, int64_t heads) {
   IRMapping values = mapping;

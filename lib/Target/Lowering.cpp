@@ -92,7 +92,6 @@ Status sluice::verifyPhase(ModuleOp module, const CompileOptions &options,
              [&](PassManager &passes) { addVerifier(passes, phase); });
 }
 
-/// Returns whether a draft was merged into a module of phase model.
 bool sluice::hasDraft(ModuleOp module) {
   auto models = module.getOps<ir::ModelOp>();
   return std::distance(models.begin(), models.end()) > 1 &&

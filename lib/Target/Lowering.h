@@ -23,11 +23,11 @@ Status verifyPhase(mlir::ModuleOp module, const CompileOptions &options,
                    Phase phase);
 
 /// Lowers the module from `phase`, which is before phase kernels, to the next
-/// phase. Reports what fails where the module says it.
+/// phase. The status of a failure is the first error that a pass emits.
 Status lowerToNext(mlir::ModuleOp module, const CompileOptions &options,
                    Phase phase);
 
-/// Returns whether the module has a draft.
+/// Returns whether a draft was merged into a module of phase model.
 bool hasDraft(mlir::ModuleOp module);
 
 } // namespace sluice

@@ -47,8 +47,8 @@ public:
     /// rows.
     llvm::ArrayRef<ParameterUse> parameters;
     RowShape shape;
-    /// Of how many parts a row is made that the kernel takes as rows. If there
-    /// are several, the shape has one block.
+    /// The number of equal parts of a row, each of which the kernel treats as a
+    /// row of its own. If there are several, the shape has one block.
     int64_t heads = 1;
     int64_t sharedWords; // 32-bit numbers in shared memory
     mlir::Type word;     // their type

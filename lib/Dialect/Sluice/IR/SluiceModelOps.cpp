@@ -124,14 +124,6 @@ static LogicalResult verifyHeads(Operation *op, Value rows, int64_t heads) {
   return success();
 }
 
-int64_t RmsNormOp::countHeads() {
-  return static_cast<int64_t>(getHeads().value_or(1));
-}
-
-void RmsNormOp::setHeadCount(int64_t heads) {
-  setHeads(heads > 1 ? std::optional<uint64_t>(heads) : std::nullopt);
-}
-
 LogicalResult RmsNormOp::verify() {
   // rms_norm_c1
   if (failed(verifyHeads(*this, getInput(), countHeads())))
@@ -149,14 +141,6 @@ int64_t RmsNormOp::getFlopsPerRow() {
 }
 
 int64_t RmsNormOp::getWeightBytes() { return bytesOf(getWeight()); }
-
-int64_t LayerNormOp::countHeads() {
-  return static_cast<int64_t>(getHeads().value_or(1));
-}
-
-void LayerNormOp::setHeadCount(int64_t heads) {
-  setHeads(heads > 1 ? std::optional<uint64_t>(heads) : std::nullopt);
-}
 
 LogicalResult LayerNormOp::verify() {
   // layer_norm_c1

@@ -29,8 +29,8 @@ public:
   /// input.outgoing or, with input.keepsOutgoing, makes them contiguous in the
   /// device's memory.
   Status finish(const RowReplay &rows, const device::StepInput &input);
-  /// The rows of the last step on the device, [row][hiddenSize]. They are one
-  /// behind the other only if input.keepsOutgoing asked for that.
+  /// The rows of the last step on the device, [row][hiddenSize]. They are
+  /// contiguous only if input.keepsOutgoing asked for that.
   DeviceAddress kept() const { return sent; }
 
 private:

@@ -83,12 +83,27 @@ def Sluice_EmbedOp
   let hasVerifier = 1;
 }
 
-def Sluice_RmsNormOp : Sluice_RowWiseOp<"rms_norm", [
+// An op that normalises each row, or each head of a row, by itself.
+class Sluice_NormOp<string mnemonic> : Sluice_RowWiseOp<mnemonic, [
     AllTypesMatch<["input", "result"]>,
     DeclareOpInterfaceMethods<Sluice_ColumnOpInterface,
         ["countHeads", "setHeadCount", "countSums", "buildTerm",
-         "buildScalar"]>], // rms_norm_c4
+         "buildScalar"]>],
     ["getWeightBytes"]> {
+  let extraClassDefinition = [{
+    ::sluice::ir::RowSemantics $cppClass::getRowSemantics() {
+      return ::sluice::ir::RowSemantics::RowWise;
+    }
+    int64_t $cppClass::countHeads() {
+      return static_cast<int64_t>(getHeads().value_or(1));
+    }
+    void $cppClass::setHeadCount(int64_t heads) {
+      setHeads(heads > 1 ? ::std::optional<uint64_t>(heads) : ::std::nullopt);
+    }
+  }];
+}
+
+def Sluice_RmsNormOp : Sluice_NormOp<"rms_norm"> { // rms_norm_c4
   let summary = "root-mean-square normalisation";
   let description = [{
     `y = x / sqrt(mean(x^2) + epsilon) * weight` over each row; with `heads`,
@@ -125,12 +140,7 @@ def Sluice_RmsNormOp : Sluice_RowWiseOp<"rms_norm", [
   let hasVerifier = 1;
 }
 
-def Sluice_LayerNormOp : Sluice_RowWiseOp<"layer_norm", [
-    AllTypesMatch<["input", "result"]>,
-    DeclareOpInterfaceMethods<Sluice_ColumnOpInterface,
-        ["countHeads", "setHeadCount", "countSums", "buildTerm",
-         "buildScalar"]>], // layer_norm_c5
-    ["getWeightBytes"]> {
+def Sluice_LayerNormOp : Sluice_NormOp<"layer_norm"> { // layer_norm_c5
   let summary = "layer normalisation";
   let description = [{
     `y = (x - mean(x)) / sqrt(variance(x) + epsilon) * weight + bias` over each

@@ -91,7 +91,8 @@ class Sluice_StructureOp<string mnemonic, list<Trait> traits = []>
   }];
 }
 
-// Of how many equal parts a row is made, each of which is treated by itself.
+// The number of equal parts, called heads, into which a row divides. The op
+// treats each of them by itself.
 def Sluice_Heads : OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>;
 
 #endif // SLUICE_DIALECT_SLUICE_IR_SLUICEOPBASE_TD

@@ -24,7 +24,7 @@ def definitions(text):
     """(mnemonic, body) of every op, type and attribute in a .td file."""
     start = re.compile(
         r"^def Sluice_\w+\s*:\s*Sluice_"
-        r'(?:(?:RowWise|Structure|InStep|Task)?Op<|(?:Type|Attr)<"\w+",)\s*"(\w+)"', re.M)
+        r'(?:\w*Op<|(?:Type|Attr)<"\w+",)\s*"(\w+)"', re.M)
     for match in start.finditer(text):
         end = text.find("\n}\n", match.start())
         yield match.group(1), text[match.start():end]
